@@ -177,18 +177,7 @@ func (c *Catalog) applyPeerChanges(ctx context.Context) error {
 	if c.peers.exclusive {
 		return nil // this process has made all changes
 	}
-	r, err := c.store.Snapshot(ctx, 0)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	before, err := c.refresh(storage.NoLeaseWait(ctx), r)
-	if before != nil {
-		c.peers.notifyPeerChange(before, c.current.Load())
-	}
-	return err
+	return c.loadNewest(ctx, func(r storage.Reader) (*Snapshot, error) { return c.refresh(storage.NoLeaseWait(ctx), r) })
 }
 
 // Reload reads the catalog, if entries is true, and the topics, if topics is true, from the newest state of the store. A
@@ -196,6 +185,24 @@ func (c *Catalog) applyPeerChanges(ctx context.Context) error {
 // applied to the store: the other server writes no notes and does not wait for its followers.
 // Errors: errors of the store and of topics.
 func (c *Catalog) Reload(ctx context.Context, entries, topics bool) error {
+	return c.loadNewest(ctx, func(r storage.Reader) (*Snapshot, error) {
+		if topics {
+			for _, load := range c.peers.topics {
+				if err := load(ctx, r); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if !entries {
+			return nil, nil
+		}
+		return c.replace(ctx, r, c.peers.notes)
+	})
+}
+
+// loadNewest calls load with a reader of the newest state of the store, while it holds mu. If load returns a snapshot, that
+// is the one which it has replaced, and the functions of OnPeerChange are called.
+func (c *Catalog) loadNewest(ctx context.Context, load func(r storage.Reader) (before *Snapshot, err error)) error {
 	r, err := c.store.Snapshot(ctx, 0)
 	if err != nil {
 		return err
@@ -203,18 +210,8 @@ func (c *Catalog) Reload(ctx context.Context, entries, topics bool) error {
 	defer r.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if topics {
-		for _, load := range c.peers.topics {
-			if err := load(ctx, r); err != nil {
-				return err
-			}
-		}
-	}
-	if !entries {
-		return nil
-	}
-	before, err := c.replace(ctx, r, c.peers.notes)
-	if err == nil {
+	before, err := load(r)
+	if before != nil {
 		c.peers.notifyPeerChange(before, c.current.Load())
 	}
 	return err

@@ -243,7 +243,9 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		return nil, err
 	}
 	definer.RestoreBudgets()
-	d.openFollower(cat)
+	if err := d.openFollower(cat); err != nil {
+		return nil, err
+	}
 	handler, err := d.handler(ctx, definer, durability)
 	if err != nil {
 		return nil, err
@@ -262,15 +264,20 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	if d.checkReadOnly(ctx) {
 		return handler, nil
 	}
+	return handler, d.startWriting(ctx, definer)
+}
+
+// startWriting starts the background work that writes: jobs, the balancer and backups.
+func (d *Daemon) startWriting(ctx context.Context, definer *ddl.Definer) error {
 	d.runner.Start(ctx)
 	if err := d.retryStep(ctx, "what was left unfinished", func() error { return d.dropUnfinished(ctx, definer) }); err != nil {
-		return nil, err
+		return err
 	}
 	d.loop(ctx, d.balancer.Run)
 	if d.backups != nil {
 		d.loop(ctx, d.backups.Run)
 	}
-	return handler, nil
+	return nil
 }
 
 // jobFailed logs an error of a background job, which the job's runner retries later. A panic is counted as a defect.

@@ -63,7 +63,7 @@ func (d *Daemon) beginFollowing(ctx context.Context) error {
 	begun := time.Now()
 	d.log.Info().Str("from", a.Location()).Msg("copying the newest backup of the server to follow")
 	unfinished, dir := filepath.Join(d.cfg.Data, UnfinishedName), filepath.Join(d.cfg.Data, storeName)
-	p, err := backup.Begin(ctx, a, unfinished, nil)
+	p, err := backup.Begin(ctx, a, unfinished)
 	if err == nil {
 		err = os.RemoveAll(dir)
 	}
@@ -77,16 +77,15 @@ func (d *Daemon) beginFollowing(ctx context.Context) error {
 	return nil
 }
 
-// openFollower makes the Follower of a server that follows another one.
-func (d *Daemon) openFollower(cat *catalog.Catalog) {
+// openFollower makes the Follower of a server that follows another one. Errors: those of the place of backups.
+func (d *Daemon) openFollower(cat *catalog.Catalog) error {
 	store, ok := d.files.(pebblekv.Follower)
 	if !ok {
-		return
+		return nil
 	}
 	a, err := d.cfg.openArchive(d.cfg.Follow)
 	if err != nil { // beginFollowing did not need it
-		d.failed <- fmt.Errorf("--follow: %w", err)
-		return
+		return fmt.Errorf("--follow: %w", err)
 	}
 	d.follower = backup.NewFollower(a, store, d.cfg.clock(), func(ctx context.Context, what pebblekv.Applied) error {
 		return cat.Reload(ctx, what.Catalog, what.Topics)
@@ -97,6 +96,7 @@ func (d *Daemon) openFollower(cat *catalog.Catalog) {
 		}
 		d.log.Warn().Str("from", a.Location()).Msg(what)
 	})
+	return nil
 }
 
 // startFollowing applies the writes of the server that this one follows, from now on. If that is impossible without a new

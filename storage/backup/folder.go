@@ -120,36 +120,12 @@ type marker struct {
 // Open reads the lists of bases and segments in a backup folder. It does not lock the folder. Errors: ErrNoBackup,
 // ErrFormat; an error for a damaged marker; errors of the file system.
 func Open(ctx context.Context, a Archive) (*Folder, error) {
-	f := &Folder{archive: a}
-	data, err := readFile(ctx, a, markerName)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the folder %s: %w", a.Location(), ErrNoBackup)
-	}
+	f, ids, err := list(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	var m marker
-	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, fmt.Errorf("%s is damaged: %w", a.Within(markerName).Location(), err)
-	}
-	if m.Format > formatVersion {
-		return nil, fmt.Errorf("the folder %s: %w", a.Location(), ErrFormat)
-	}
-	f.ID = m.ID
-	entries, err := a.List(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		if !e.Folder || e.Name == lostFound || strings.HasPrefix(e.Name, scratchPrefix) {
-			continue
-		}
-		if inner, err := isFolder(ctx, a.Within(e.Name)); err != nil {
-			return nil, err
-		} else if inner {
-			continue
-		}
-		t, err := openTimeline(ctx, a, e.Name)
+	for _, id := range ids {
+		t, err := openTimeline(ctx, a, id)
 		if err != nil {
 			return nil, err
 		}
@@ -158,6 +134,42 @@ func Open(ctx context.Context, a Archive) (*Folder, error) {
 	slices.SortStableFunc(f.Timelines, func(a, b *Timeline) int { return cmp.Compare(a.end(), b.end()) })
 	f.dropIncompleteIfLocked(ctx)
 	return f, nil
+}
+
+// list reads the marker of a backup folder, and the IDs of its timelines. Errors: as Open.
+func list(ctx context.Context, a Archive) (f *Folder, ids []string, err error) {
+	f = &Folder{archive: a}
+	data, err := readFile(ctx, a, markerName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("the folder %s: %w", a.Location(), ErrNoBackup)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var m marker
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, nil, fmt.Errorf("%s is damaged: %w", a.Within(markerName).Location(), err)
+	}
+	if m.Format > formatVersion {
+		return nil, nil, fmt.Errorf("the folder %s: %w", a.Location(), ErrFormat)
+	}
+	f.ID = m.ID
+	entries, err := a.List(ctx, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		if !e.Folder || e.Name == lostFound || strings.HasPrefix(e.Name, scratchPrefix) {
+			continue
+		}
+		if inner, err := isFolder(ctx, a.Within(e.Name)); err != nil {
+			return nil, nil, err
+		} else if inner {
+			continue
+		}
+		ids = append(ids, e.Name)
+	}
+	return f, ids, nil
 }
 
 // isFolder reports whether an archive is a backup folder. One may lie inside another, and is not read as a timeline.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -31,41 +30,20 @@ var (
 )
 
 // Begin makes the files of a store that follows the server of an archive, with its newest state there, in the folder
-// dir, which must not exist. Damaged files of the archive are avoided, if other files have the same state. Errors: ErrNoBackup, ErrFormat, ErrNotCovered, *DamagedError; errors of the archive
-// and of the file system.
-func Begin(ctx context.Context, a Archive, dir string, report Report) (p pebblekv.FollowPosition, err error) {
-	if _, err = Open(ctx, a); err != nil { // before anything is made in it
-		return p, err
-	}
-	_, release, err := a.Hold(ctx)
+// dir. Damaged files of the archive are avoided, if other files have the same state. Errors: ErrNoBackup, ErrFormat,
+// ErrNotCovered; errors of the archive and of the file system.
+func Begin(ctx context.Context, a Archive, dir string) (p pebblekv.FollowPosition, err error) {
+	_, f, release, err := Hold(ctx, a)
 	if err != nil {
 		return p, err
 	}
 	defer release()
-	f, err := Open(ctx, a)
+	plan, err := f.RestoreMoment(ctx, 0, dir, false, func(*Plan) (Report, func(error)) { return nil, func(error) {} })
 	if err != nil {
 		return p, err
 	}
-	for at := storage.Timestamp(0); ; {
-		plan, err := f.Find(at)
-		if err != nil {
-			return p, err
-		}
-		at = plan.At // a damaged file must not turn the newest moment into an older one
-		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
-			return p, err
-		}
-		err = plan.Restore(ctx, dir, false, report)
-		var damaged *DamagedError
-		switch {
-		case errors.As(err, &damaged):
-			continue
-		case err != nil:
-			return p, err
-		}
-		p = pebblekv.FollowPosition{Timeline: plan.timeline.ID, Next: plan.segments[len(plan.segments)-1].Next, Time: plan.At}
-		return p, pebblekv.BeginFollow(dir, p)
-	}
+	p = pebblekv.FollowPosition{Timeline: plan.timeline.ID, Next: plan.segments[len(plan.segments)-1].Next, Time: plan.At}
+	return p, pebblekv.BeginFollow(dir, p)
 }
 
 // FollowStatus is the state of a Follower.
@@ -102,7 +80,6 @@ type Follower struct {
 
 	mu     sync.Mutex
 	status FollowStatus
-	failed bool // the last attempt
 }
 
 // NewFollower makes a Follower. It logs with log, errors with err.
@@ -165,8 +142,7 @@ func (f *Follower) Run(ctx context.Context) error {
 // record adds the result of an attempt to the status, and logs the first of several failures, and their end.
 func (f *Follower) record(err error) {
 	f.mu.Lock()
-	was := f.failed
-	f.failed = err != nil
+	was := f.status.LastErr != ""
 	if err != nil {
 		f.status.LastErr, f.status.FailedAt = err.Error(), f.now()
 		f.status.Failed++
@@ -182,23 +158,40 @@ func (f *Follower) record(err error) {
 	}
 }
 
-// lookForTimelines returns ErrTimeline if another timeline of the archive has newer moments than the followed one.
+// lookForTimelines returns ErrTimeline if another timeline of the archive has newer moments than the followed one. The lists of
+// a timeline are read only if there are others.
 func (f *Follower) lookForTimelines(ctx context.Context) error {
-	folder, err := Open(ctx, f.archive)
+	_, ids, err := list(ctx, f.archive)
 	if err != nil {
 		return err
 	}
 	followed := f.store.Position()
-	for _, t := range folder.Timelines {
-		if t.ID != followed.Timeline && t.end() > max(followed.Time, folder.timeline(followed.Timeline).end()) {
-			return fmt.Errorf("the folder %s: %w", f.archive.Location(), ErrTimeline)
+	own, other := followed.Time, storage.Timestamp(0)
+	for _, id := range ids {
+		if len(ids) == 1 && id == followed.Timeline {
+			return nil
 		}
+		t, err := openTimeline(ctx, f.archive, id)
+		switch {
+		case err != nil:
+			return err
+		case id == followed.Timeline:
+			own = max(own, t.end())
+		default:
+			other = max(other, t.end())
+		}
+	}
+	if other > own {
+		return fmt.Errorf("the folder %s: %w", f.archive.Location(), ErrTimeline)
 	}
 	return nil
 }
 
 // step applies all segments that the archive has. Errors: ErrBehind; errors of apply.
 func (f *Follower) step(ctx context.Context) error {
+	if err := f.show(ctx); err != nil {
+		return err
+	}
 	t := &Timeline{ID: f.store.Position().Timeline, archive: f.archive}
 	entries, err := f.archive.List(ctx, t.rel(logName))
 	if errors.Is(err, fs.ErrNotExist) { // without a log yet, unless the timeline is gone
@@ -267,9 +260,6 @@ func (f *Follower) apply(ctx context.Context, t *Timeline, s *Segment) error {
 		writes = 0
 		f.unseen.Catalog, f.unseen.Topics = f.unseen.Catalog || what.Catalog, f.unseen.Topics || what.Topics
 		return f.show(ctx)
-	}
-	if err := f.show(ctx); err != nil {
-		return err
 	}
 	from := f.store.Position().Next
 	err := t.each(ctx, s, func(int64) error { return nil }, func(w pebblekv.Write) error {

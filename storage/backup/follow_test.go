@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -29,7 +30,7 @@ type copyOf struct {
 func follow(t *testing.T, w *world, a Archive) *copyOf {
 	t.Helper()
 	c := &copyOf{t: t, w: w, dir: filepath.Join(t.TempDir(), "copy")}
-	if _, err := Begin(t.Context(), a, c.dir, nil); err != nil {
+	if _, err := Begin(t.Context(), a, c.dir); err != nil {
 		t.Fatal(err)
 	}
 	c.open(a)
@@ -140,10 +141,7 @@ func TestFollow(t *testing.T) {
 			c.open(a)
 			c.check()
 		case 1: // the files of a process that was killed
-			killed := &copyOf{t: t, w: w, dir: filepath.Join(t.TempDir(), "killed")}
-			if err := os.CopyFS(killed.dir, os.DirFS(c.dir)); err != nil {
-				continue // a compaction has deleted a file meanwhile
-			}
+			killed := &copyOf{t: t, w: w, dir: filesOfOneMoment(t, c.dir)}
 			killed.open(a)
 			killed.check()
 			killed.step()
@@ -169,6 +167,30 @@ func TestFollow(t *testing.T) {
 	records, short := count(c.store)
 	if n, s := count(w.store); n != records || s != short || s != cut {
 		t.Fatalf("the copy has %d records of the change log, cut off: %v; the store has %d, %v", records, short, n, s)
+	}
+}
+
+// filesOfOneMoment returns the folder of a copy of dir, which a store is using. A copy is made again if a compaction has
+// created or deleted files meanwhile: the list of files that it copied would name some that it lacks.
+func filesOfOneMoment(t *testing.T, dir string) string {
+	t.Helper()
+	names := func() (all []string) {
+		list, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			all = append(all, e.Name())
+		}
+		return all
+	}
+	for {
+		to, before := filepath.Join(t.TempDir(), "killed"), names()
+		if err := os.CopyFS(to, os.DirFS(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		} else if err == nil && slices.Equal(before, names()) {
+			return to
+		}
 	}
 }
 

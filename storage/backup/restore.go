@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/pebblekv"
 	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
@@ -101,4 +103,46 @@ func (p *Plan) fetch(ctx context.Context, from, to string, advance progress) (si
 		return 0, "", errors.Join(err, in.Close())
 	}
 	return (&copier{ctx: ctx, report: advance}).file(in, &folderWriter{part, to})
+}
+
+// Hold opens the backup folder of an archive. Until release is called, its files are not deleted, and the folder dir, which is
+// empty, exists for the caller. Errors: as Open; errors of the archive.
+func Hold(ctx context.Context, a Archive) (dir string, f *Folder, release func(), err error) {
+	if _, err := Open(ctx, a); err != nil { // before anything is made in it
+		return "", nil, nil, err
+	}
+	if dir, release, err = a.Hold(ctx); err != nil {
+		return "", nil, nil, err
+	}
+	if f, err = Open(ctx, a); err != nil {
+		release()
+	}
+	return dir, f, release, err
+}
+
+// RestoreMoment makes the files of a store with the state of the moment at, 0 for the newest, in the new folder dir. If a file
+// of the newest backup before the moment is damaged, it uses an older backup and more of the log. It calls begin before each
+// try: report may be nil, and end gets the error of a backup that cannot be used, nil for the last one.
+// Errors: ErrNotCovered, with the moments that can be restored; errors of the file system.
+func (f *Folder) RestoreMoment(ctx context.Context, at storage.Timestamp, dir string, documentsOnly bool, begin func(*Plan) (report Report, end func(error))) (*Plan, error) {
+	for {
+		plan, err := f.Find(at)
+		if err != nil {
+			return nil, err
+		}
+		if at == 0 {
+			at = plan.At // a damaged file must not turn the newest moment into an older one unnoticed
+		}
+		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
+			return nil, err
+		}
+		report, end := begin(plan)
+		err = plan.Restore(ctx, dir, documentsOnly, report)
+		var damaged *DamagedError
+		if !errors.As(err, &damaged) {
+			end(nil)
+			return plan, err
+		}
+		end(err)
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"hash/maphash"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/batchrepr"
 
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -134,17 +133,8 @@ func (a *Applier) Add(w Write) error {
 	case w.First > a.next.Next:
 		return fmt.Errorf("%w: %d writes are missing", storage.ErrCorruption, w.First-a.next.Next)
 	}
-	for r := batchrepr.Read(w.Batch); ; {
-		kind, key, value, ok, err := r.Next()
-		if err != nil {
-			return translate(err)
-		}
-		if !ok {
-			break
-		}
-		if err := a.addOne(kind, key, value); err != nil {
-			return translate(err)
-		}
+	if err := eachOperation(w.Batch, a.addOne); err != nil {
+		return err
 	}
 	a.next.Next, a.next.Time = w.Next(), max(a.next.Time, w.Time)
 	return nil
@@ -152,33 +142,22 @@ func (a *Applier) Add(w Write) error {
 
 // addOne collects one operation of a write.
 func (a *Applier) addOne(kind pebble.InternalKeyKind, key, value []byte) error {
-	if kind == pebble.InternalKeyKindLogData {
-		return nil
-	}
-	if len(key) > 0 && key[0] == 0 {
+	caller := len(key) > 0 && key[0] != 0
+	switch {
+	case !caller:
 		if skip, err := a.noteEngineKey(kind, key, value); skip || err != nil {
 			return err
 		}
-	}
-	caller := len(key) > 0 && key[0] != 0
-	switch kind {
-	case pebble.InternalKeyKindSet:
-		if caller {
-			a.w.buf.Set(key, value)
-		}
+	case kind == pebble.InternalKeyKindSet:
+		a.w.buf.Set(key, value)
 		a.note(key)
-		return a.b.Set(key, value, nil)
-	case pebble.InternalKeyKindDelete:
-		if caller {
-			a.w.buf.Delete(key)
-		}
+	case kind == pebble.InternalKeyKindDelete:
+		a.w.buf.Delete(key)
 		a.note(key)
-		return a.b.Delete(key, nil)
-	case pebble.InternalKeyKindRangeDelete:
-		a.w.ranges = a.w.ranges || caller
-		return a.b.DeleteRange(key, value, nil)
+	case kind == pebble.InternalKeyKindRangeDelete:
+		a.w.ranges = true
 	}
-	return fmt.Errorf("%w: a write of an unknown kind %d", storage.ErrFormat, kind)
+	return addOperation(a.b, kind, key, value)
 }
 
 // note records whether a key belongs to data that servers keep in memory.

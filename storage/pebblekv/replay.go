@@ -75,35 +75,43 @@ func (s *store) openForReplay() (err error) {
 }
 
 // copyBatch adds the operations of a batch from the write-ahead log to the new batch to. With documentsOnly it omits
-// index entries and change-log records. Errors: ErrFormat for an operation of an unknown kind, ErrCorruption for a
-// batch that cannot be decoded.
+// index entries and change-log records. Errors: those of eachOperation and addOperation.
 func copyBatch(to *pebble.Batch, batch []byte, documentsOnly bool) error {
-	for r := batchrepr.Read(batch); ; {
-		kind, key, value, ok, err := r.Next()
-		if err != nil {
-			return translate(err)
-		}
-		if !ok {
+	return eachOperation(batch, func(kind pebble.InternalKeyKind, key, value []byte) error {
+		if documentsOnly && kind != pebble.InternalKeyKindRangeDelete && !ofDocuments(key) {
 			return nil
 		}
-		if documentsOnly && kind != pebble.InternalKeyKindRangeDelete && !ofDocuments(key) {
-			continue
+		return addOperation(to, kind, key, value)
+	})
+}
+
+// eachOperation calls visit for each operation of a batch from the write-ahead log. Errors: ErrCorruption for a batch that
+// cannot be decoded; errors of visit.
+func eachOperation(batch []byte, visit func(kind pebble.InternalKeyKind, key, value []byte) error) error {
+	for r := batchrepr.Read(batch); ; {
+		kind, key, value, ok, err := r.Next()
+		if err == nil && ok {
+			err = visit(kind, key, value)
 		}
-		switch kind {
-		case pebble.InternalKeyKindSet:
-			err = to.Set(key, value, nil)
-		case pebble.InternalKeyKindDelete:
-			err = to.Delete(key, nil)
-		case pebble.InternalKeyKindRangeDelete:
-			err = to.DeleteRange(key, value, nil)
-		case pebble.InternalKeyKindLogData:
-		default:
-			err = fmt.Errorf("%w: a write of an unknown kind %d", storage.ErrFormat, kind)
-		}
-		if err != nil {
+		if err != nil || !ok {
 			return translate(err)
 		}
 	}
+}
+
+// addOperation adds an operation to a batch. Errors: ErrFormat for one of an unknown kind.
+func addOperation(to *pebble.Batch, kind pebble.InternalKeyKind, key, value []byte) error {
+	switch kind {
+	case pebble.InternalKeyKindSet:
+		return to.Set(key, value, nil)
+	case pebble.InternalKeyKindDelete:
+		return to.Delete(key, nil)
+	case pebble.InternalKeyKindRangeDelete:
+		return to.DeleteRange(key, value, nil)
+	case pebble.InternalKeyKindLogData:
+		return nil
+	}
+	return fmt.Errorf("%w: a write of an unknown kind %d", storage.ErrFormat, kind)
 }
 
 // ofDocuments reports whether a key is needed to read documents: it is neither an index entry, except of the insertion

@@ -32,42 +32,20 @@ func holdBackups(ctx context.Context, from string) (dir string, folder *backup.F
 	if err != nil {
 		return "", nil, nil, usageError{err}
 	}
-	if _, err := backup.Open(ctx, archive); err != nil { // before anything is made in it
-		return "", nil, nil, err
-	}
-	if dir, release, err = archive.Hold(ctx); err != nil {
-		return "", nil, nil, err
-	}
-	if folder, err = backup.Open(ctx, archive); err != nil {
-		release()
-	}
-	return dir, folder, release, err
+	return backup.Hold(ctx, archive)
 }
 
-// restoreMoment makes the files of a store with the state of the moment at in the new folder dir. If a file of the
-// newest backup before the moment is damaged, it uses an older backup and more of the log.
-// Errors: backup.ErrNotCovered, with the moments that can be restored; errors of the file system.
+// restoreMoment is RestoreMoment with a line of progress, and a line for each backup that cannot be used.
 func restoreMoment(ctx context.Context, folder *backup.Folder, at storage.Timestamp, dir string, documentsOnly bool, s Streams) (*backup.Plan, error) {
-	for {
-		plan, err := folder.Find(at)
-		if err != nil {
-			return nil, err
-		}
-		if at == 0 {
-			at = plan.At // a damaged file must not turn the newest moment into an older one unnoticed
-		}
-		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
-			return nil, err
-		}
+	return folder.RestoreMoment(ctx, at, dir, documentsOnly, func(plan *backup.Plan) (backup.Report, func(error)) {
 		var m meters
-		err = plan.Restore(ctx, dir, documentsOnly, m.report(s))
-		m.end()
-		var damaged *backup.DamagedError
-		if !errors.As(err, &damaged) {
-			return plan, err
+		return m.report(s), func(err error) {
+			m.end()
+			if err != nil {
+				fmt.Fprintf(s.Err, "backup %d cannot be used: %v\n", plan.Base.Number, err)
+			}
 		}
-		fmt.Fprintf(s.Err, "backup %d cannot be used: %v\n", plan.Base.Number, err)
-	}
+	})
 }
 
 // restoreWhole makes the folder of a database with the state of a moment, from backups. The store gets its final name
