@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -26,7 +25,6 @@ type Budgets struct {
 
 	collections  [16]pools // by number
 	active       activePools
-	capped       atomic.Bool
 	dbMu         sync.Mutex
 	databases    map[string]*Pool
 	metadata     Bucket
@@ -58,7 +56,7 @@ func (b *Budgets) Collection(id uint64) *Pool {
 		if s.m == nil {
 			s.m = make(map[uint64]*Pool)
 		}
-		p = newPool(id, &b.serverShares, &b.capped)
+		p = newPool(id, &b.serverShares)
 		p.active = &b.active
 		s.m[id] = p
 	}
@@ -74,7 +72,7 @@ func (b *Budgets) Database(name string) *Pool {
 		if b.databases == nil {
 			b.databases = make(map[string]*Pool)
 		}
-		p = newPool(0, &b.serverShares, &b.capped)
+		p = newPool(0, &b.serverShares)
 		b.databases[name] = p
 	}
 	return p

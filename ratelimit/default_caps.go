@@ -21,12 +21,12 @@ func (o *Options) defaultCaps() *defaultCaps {
 }
 
 // HasDefaultCaps reports whether a collection or database has had a default cap since the server started.
-func (b *Budgets) HasDefaultCaps() bool { return b.capped.Load() }
+func (b *Budgets) HasDefaultCaps() bool { return b.serverShares.capped.Load() }
 
 // LowerCap lowers the cap of a command to the defaults of a collection, of the database whose throughput it shares, and of
 // the throughput bucket to which the command belongs by its class and appName. c may be nil.
 func (b *Budgets) LowerCap(c *RequestCap, collection uint64, class Class, appName string) {
-	if c == nil || c.fixed || !b.capped.Load() {
+	if c == nil || c.fixed || !b.serverShares.capped.Load() {
 		return
 	}
 	origin := CapOfCollection

@@ -34,7 +34,6 @@ type Pool struct {
 	retry        atomic.Bool
 	named        atomic.Pointer[Groups] // the groups, if one is chosen by appName
 	caps         atomic.Pointer[defaultCaps]
-	capped       *atomic.Bool // of the Budgets: a pool has had defaultCaps
 	active       *activePools // of the Budgets; nil for that of a database
 	isActive     atomic.Bool  // the pool is in active
 	dropped      atomic.Bool
@@ -70,8 +69,8 @@ func (s *bucketSet) at(shard int) *Bucket {
 }
 
 // newPool creates an unlimited pool of one shard.
-func newPool(collection uint64, d *serverShares, capped *atomic.Bool) *Pool {
-	p := &Pool{collection: collection, serverShares: d, capped: capped}
+func newPool(collection uint64, d *serverShares) *Pool {
+	p := &Pool{collection: collection, serverShares: d}
 	p.set.Store(&bucketSet{shards: []int{0}, buckets: []*Bucket{d.newBucket()}})
 	return p
 }
@@ -104,7 +103,7 @@ func (p *Pool) Set(now time.Time, t Throughput, o Options) {
 	d := o.defaultCaps()
 	p.caps.Store(d)
 	if d != nil {
-		p.capped.Store(true)
+		p.serverShares.capped.Store(true)
 	}
 	p.divide(now, p.set.Load().shards)
 }

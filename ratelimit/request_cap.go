@@ -69,22 +69,20 @@ func (c *RequestCap) Fix(limit MicroRU) {
 }
 
 // Lower sets the maximum to limit if it is larger. A limit of 0 is none. c may be nil.
-func (c *RequestCap) Lower(limit MicroRU, origin CapOrigin) {
-	c.lower(capBound{limit: limit, origin: origin})
-}
+func (c *RequestCap) Lower(limit MicroRU, origin CapOrigin) { c.lower(limit, origin, nil) }
 
 // LowerBy is Lower with a rule of its own for that maximum.
 func (c *RequestCap) LowerBy(limit MicroRU, origin CapOrigin, r RunawayRule) {
-	c.lower(capBound{limit, origin, &r})
+	c.lower(limit, origin, &r)
 }
 
-func (c *RequestCap) lower(b capBound) {
-	if c == nil || c.fixed || b.limit <= 0 {
+// lower allocates only if it sets the maximum.
+func (c *RequestCap) lower(limit MicroRU, origin CapOrigin, r *RunawayRule) {
+	if c == nil || c.fixed || limit <= 0 {
 		return
 	}
-	for {
-		was := c.bound.Load()
-		if was.limit <= b.limit || c.bound.CompareAndSwap(was, &b) {
+	for was := c.bound.Load(); was.limit > limit; was = c.bound.Load() {
+		if c.bound.CompareAndSwap(was, &capBound{limit, origin, r}) {
 			return
 		}
 	}

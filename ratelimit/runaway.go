@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"slices"
 	"time"
 )
 
@@ -19,19 +20,15 @@ const (
 	RunawayActions
 )
 
-// String returns the name of the action in settings and errors.
-func (a RunawayAction) String() string {
-	return [...]string{"kill", "dryRun", "coolDown", "switchBucket"}[a]
-}
+// RunawayActionNames are the names of the actions in settings and errors, in their order.
+var RunawayActionNames = []string{"kill", "dryRun", "coolDown", "switchBucket"}
 
-// RunawayActionNamed returns the action with a name.
+// String returns the name of the action.
+func (a RunawayAction) String() string { return RunawayActionNames[a] }
+
+// RunawayActionNamed returns the action with a name, Kill for another one.
 func RunawayActionNamed(name string) RunawayAction {
-	for a := range RunawayActions {
-		if a.String() == name {
-			return a
-		}
-	}
-	return Kill
+	return RunawayAction(max(0, slices.Index(RunawayActionNames, name)))
 }
 
 // RunawayRule is an action with its settings.
@@ -78,18 +75,17 @@ func (c *RequestCap) exceeded(b *capBound) error {
 	return e
 }
 
-// rule returns the action of a cap that the command has reached, if it may go on; false before and without a cap.
-func (c *RequestCap) rule() (RunawayRule, bool) {
-	if c == nil || !c.reached.Load() {
-		return RunawayRule{}, false
+// rule returns the rule at a cap that the command has reached; the zero rule before and without a cap.
+func (c *RequestCap) rule() (r RunawayRule) {
+	if c != nil && c.reached.Load() {
+		r = c.ruleAt(c.bound.Load())
 	}
-	r := c.ruleAt(c.bound.Load())
-	return r, r.Action != Kill
+	return r
 }
 
 // Reclass changes the class of further work of a command that has reached its cap, as its action requires.
 func (c *RequestCap) Reclass(class *Class) {
-	switch r, _ := c.rule(); r.Action {
+	switch r := c.rule(); r.Action {
 	case CoolDown:
 		class.Priority = max(class.Priority, Low)
 	case SwitchBucket:
@@ -104,7 +100,7 @@ func (m *Meter) Pause(clock func() time.Time) time.Duration {
 		return 0
 	}
 	c := m.limit
-	r, _ := c.rule()
+	r := c.rule()
 	if r.Action != CoolDown || r.Rate <= 0 {
 		return 0
 	}

@@ -8,10 +8,12 @@ import (
 	"time"
 )
 
-// serverShares holds the number of servers over one store that share the budgets. The zero value means one server.
+// serverShares holds what the pools of a Budgets share: the number of servers over one store that share the budgets, 0 for one
+// server, and whether there are default caps.
 type serverShares struct {
 	servers atomic.Int32
 	joining atomic.Bool // this server has received no share yet: its peers have the whole budgets
+	capped  atomic.Bool // a pool has had defaultCaps
 }
 
 // newBucket creates a bucket.

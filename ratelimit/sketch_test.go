@@ -54,7 +54,7 @@ func TestSketch(t *testing.T) {
 }
 
 func TestHotKeysFollowTheMap(t *testing.T) {
-	p := newPool(1, nil, nil)
+	p := newPool(1, nil)
 	p.SetShards(t0, []int{0, 1})
 	p.CountKey(1, []byte("k"), 3*RU, 100, nil)
 	if h := p.Hot(1).ByRU.Top(1); len(h) != 1 || h[0].Weight != int64(3*RU) {

@@ -103,7 +103,7 @@ func BenchmarkMergeObjects(b *testing.B) {
 			}
 			env := mql.NewEnv(context.Background())
 			for b.Loop() {
-				s := (&mergeObjectsState{doc: bson.Empty})
+				s := &mergeObjectsState{doc: bson.Empty}
 				for _, d := range docs {
 					if _, err := s.take(env, d.Value()); err != nil {
 						b.Fatal(err)

@@ -100,7 +100,7 @@ func parseOut(p *parser, a *outArgs) ([]Stage, error) {
 // checkTarget returns an error if a $out or $merge may not write to the namespace.
 func checkTarget(ns collection.Namespace, special, internal mongoerr.Code, stage string) error {
 	switch {
-	case ns.DB != "" && len(ns.Coll) > 0 && ns.Coll[0] == '$':
+	case ns.DB != "" && strings.HasPrefix(ns.Coll, "$"):
 		return mongoerr.New(mongoerr.IllegalOperation, "Invalid %s target namespace, %s", stage, ns)
 	case ns.DB == "" || ns.Coll == "" || strings.ContainsAny(ns.DB, " .$/\\\"\x00") || strings.ContainsAny(ns.Coll, "$\x00") ||
 		ns.Coll[0] == '.' || ns.Coll[len(ns.Coll)-1] == '.':

@@ -21,14 +21,24 @@ const documentBytes = 64
 // server's own state. The list counts in the command's memory until Close.
 // Errors: ExceededMemoryLimit (146).
 func Documents(env *mql.Env, docs []bson.Raw) (Operator, error) {
-	d := &documents{docs: docs, memory: env.Memory}
-	for _, doc := range docs {
-		d.held += documentBytes + len(doc)
-	}
-	if err := d.memory.GrowValues(d.held, "a list of what the server shows of itself"); err != nil {
+	d := &documents{memory: env.Memory}
+	if err := d.hold(docs); err != nil {
 		return nil, err
 	}
 	return d, nil
+}
+
+// hold sets the list of an operator that has none. Errors: ExceededMemoryLimit (146).
+func (d *documents) hold(docs []bson.Raw) error {
+	bytes := 0
+	for _, doc := range docs {
+		bytes += documentBytes + len(doc)
+	}
+	if err := d.memory.GrowValues(bytes, "a list of what the server shows of itself"); err != nil {
+		return err
+	}
+	d.docs, d.held = docs, bytes
+	return nil
 }
 
 func (d *documents) Next(*mql.Env) (*Row, error) {

@@ -22,17 +22,16 @@ func Pages(env *mql.Env, next func(context.Context) ([]bson.Raw, error)) Operato
 
 // Next implements Operator. Errors: ExceededMemoryLimit (146), errors of the function.
 func (p *pages) Next(env *mql.Env) (*Row, error) {
-	for p.at == len(p.docs) && !p.done {
+	if p.at == len(p.docs) && !p.done {
 		p.documents.Close()
 		docs, err := p.next(env.Context())
 		if err != nil {
 			return nil, err
 		}
-		page, err := Documents(env, docs)
-		if err != nil {
+		if err := p.hold(docs); err != nil {
 			return nil, err
 		}
-		p.documents, p.done = *page.(*documents), len(docs) == 0
+		p.done = len(docs) == 0
 	}
 	return p.documents.Next(env)
 }

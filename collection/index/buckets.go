@@ -19,8 +19,9 @@ func OfBuckets(err error, metaField string) error {
 	b := bson.NewBuilder(nil)
 	b.Splice(e.Fields)
 	info, _ := b.Doc().Get("errInfo").Doc()
-	code, path := mongoerr.GeoKeyExtractionFailedTimeseries, ""
-	if path, _ = info.Get("failingPath").Str(); path == metaField || strings.HasPrefix(path, metaField+".") && metaField != "" {
+	code := mongoerr.GeoKeyExtractionFailedTimeseries
+	path, _ := info.Get("failingPath").Str()
+	if metaField != "" && (path == metaField || strings.HasPrefix(path, metaField+".")) {
 		code, path = mongoerr.GeoKeyExtractionFailed, "meta"+path[len(metaField):]
 	} else {
 		path = "data." + path

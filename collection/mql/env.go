@@ -228,13 +228,13 @@ func (e *Env) checkInterrupt() error {
 		return err
 	}
 	if d := e.Meter.Pause(e.Clock); d > 0 {
-		return e.pause(d)
+		return e.Pause(d)
 	}
 	return e.Slot.reschedule(e)
 }
 
-// pause waits without a processor slot. Errors: the reason why the command must end.
-func (e *Env) pause(d time.Duration) error {
+// Pause waits without a processor slot. Errors: the reason why the command must end.
+func (e *Env) Pause(d time.Duration) error {
 	e.ReleaseSlot()
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -86,7 +86,9 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, outline *a
 		}
 	}
 	op := &opener{c: c, o: o, v: v, trace: o.Trace, span: oplogSpan(outline)}
-	op.singleRead = ns == base && len(outline.Involved) == 0
+	if op.singleRead = ns == base && len(outline.Involved) == 0; op.singleRead {
+		op.filter = outline.Filter()
+	}
 	if coll != nil {
 		c.begin(o, coll)
 	} else {
@@ -146,6 +148,7 @@ type opener struct {
 	edges   *agg.Pipeline        // the form of the pipeline that runs, if it is that of byEdges; else nil
 	// singleRead is true if the command reads one collection, once.
 	singleRead bool
+	filter     bson.Raw // of a leading $match of a single read; nil for none
 }
 
 // Open implements agg.Opener.
@@ -262,14 +265,14 @@ func (x *opener) source(p *agg.Pipeline) (exec.Operator, error) {
 		x.oplog = &oplogOp{c: x.c, span: x.span}
 		return x.oplog, nil
 	}
-	return x.c.virtualDocs(x.o, p.NS)
+	return x.c.virtualDocs(x.o, p.NS, x.filter)
 }
 
 // virtualDocs delivers the documents of a namespace that is not stored: those that Upper.Virtual computes
-// (config.chunks, …), or none.
-func (c *Cluster) virtualDocs(o *Op, ns collection.Namespace) (exec.Operator, error) {
+// (config.chunks, …), or none. filter selects from them afterwards; nil for all.
+func (c *Cluster) virtualDocs(o *Op, ns collection.Namespace, filter bson.Raw) (exec.Operator, error) {
 	if c.upper.Pages != nil {
-		if next := c.upper.Pages(o, ns); next != nil {
+		if next := c.upper.Pages(o, ns, filter); next != nil {
 			return exec.Pages(o.Env, next), nil
 		}
 	}

@@ -18,8 +18,9 @@ type Upper struct {
 	// (config.chunks, …); ok is false for any other namespace.
 	Virtual func(o *Op, ns collection.Namespace) (docs []bson.Raw, ok bool)
 	// Pages returns a function that computes the documents of a collection that is not stored page by page, for
-	// collections too large for memory; nil for any other namespace. The function returns no documents at the end.
-	Pages func(o *Op, ns collection.Namespace) func(context.Context) ([]bson.Raw, error)
+	// collections too large for memory; nil for any other namespace. The function returns no documents at the end, and may leave
+	// out documents that do not match filter, which is nil for none.
+	Pages func(o *Op, ns collection.Namespace, filter bson.Raw) func(context.Context) ([]bson.Raw, error)
 	// Dropped is called for the namespace of a dropped or renamed collection, after Config.Dropped, to release what
 	// the layer above holds of it.
 	Dropped func(ns collection.Namespace)

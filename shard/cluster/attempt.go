@@ -187,7 +187,7 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 	if a.coll != nil && !c.catalog.EntryAppliedByAll(a.coll) {
 		return &notAppliedByAll{c.catalog, a.coll}
 	}
-	if err := a.checkExpected(); err != nil {
+	if err := a.snap.CheckUUID(o.Expected, o.Env.Release); err != nil {
 		return err
 	}
 	done := false
@@ -229,17 +229,6 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 		a.finishCapped()
 	}
 	return nil
-}
-
-// checkExpected returns an error unless the collection of the write has the UUID that the client expects. Writes of
-// the command to other collections ($merge) are not checked.
-// Errors: CollectionUUIDMismatch (361).
-func (a *attempt) checkExpected() error {
-	x := a.op.Expected
-	if x.UUID.IsMissing() || a.ns != x.Namespace && (a.coll == nil || a.snap.Series(x.Namespace) != a.coll) {
-		return nil
-	}
-	return a.snap.CheckUUID(x, a.op.Env.Release)
 }
 
 // stale reports whether the catalog has changed since the attempt began in such a way that its writes may be in the

@@ -85,16 +85,6 @@ func refuseAll(docs []bson.Raw, e *mongoerr.Error, ordered bool) (errs []mongoer
 	return errs
 }
 
-// refusePlaced is refuseAll for documents of a group.
-func refusePlaced(docs []router.Placed, e *mongoerr.Error, ordered bool) (errs []mongoerr.WriteError) {
-	for _, p := range docs {
-		if errs = append(errs, mongoerr.WriteError{Index: int32(p.Index), Err: e}); ordered {
-			break
-		}
-	}
-	return errs
-}
-
 // unfit checks documents in order up to the first that may be inserted, with ordered only the first one, and returns
 // the errors of those that may not. none is true if no document may be inserted, so that Insert need not create the
 // collection.
@@ -143,25 +133,14 @@ func (c *Cluster) groupSize(o *Op, coll *catalog.Collection, docs []router.Place
 	if c.needsAdmission(coll) {
 		return 1
 	}
-	size, left, fields := 0, o.Cap.Left(), indexedFields(coll)
+	size, n := 0, len(docs)
 	for i, d := range docs {
-		size += len(d.Doc)
-		if left -= o.Cap.WriteAtMost(len(d.Doc), fields); left < 0 && i > 0 {
-			return i
-		}
-		if i+1 == groupDocs || size > groupBytes {
-			return i + 1
+		if size += len(d.Doc); i+1 == groupDocs || size > groupBytes {
+			n = i + 1
+			break
 		}
 	}
-	return len(docs)
-}
-
-// indexedFields returns the number of fields of all indexes together.
-func indexedFields(coll *catalog.Collection) (n int) {
-	for _, ix := range coll.Indexes {
-		n += len(ix.Fields())
-	}
-	return n
+	return o.withinCap(coll, n, 1, func(i int) int { return len(docs[i].Doc) })
 }
 
 // prepare checks each document, gives it an _id, and computes its position unless the collection is capped. With
@@ -259,19 +238,26 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 	c.settle(o)
 	if t := (*ratelimit.Throttled)(nil); errors.As(err, &t) {
 		o.refused = t
-		if ordered {
-			docs = docs[:1]
-		}
 		o.NoteStatement(noted, docs[0].Index, 0)
-		for _, p := range docs {
-			errs = append(errs, c.refusedWrite(p.Index, t))
-		}
-		err = nil
+		return n, append(errs, refusedGroup(docs, ordered, func(i int) mongoerr.WriteError { return c.refusedWrite(i, t) })...), nil
 	}
-	if mongoerr.CodeOf(err) == mongoerr.CollectionUUIDMismatch { // another collection has got the name
-		errs, err = append(errs, refusePlaced(docs, mongoerr.From(err), ordered)...), nil
+	if mongoerr.CodeOf(err) == mongoerr.CollectionUUIDMismatch { // another collection has got the name: nothing is committed
+		return 0, refusedGroup(docs, ordered, func(i int) mongoerr.WriteError {
+			return mongoerr.WriteError{Index: int32(i), Err: mongoerr.From(err)}
+		}), nil
 	}
 	return n, errs, err
+}
+
+// refusedGroup returns the errors of a group that is refused whole: with ordered only the first document's.
+func refusedGroup(docs []router.Placed, ordered bool, refuse func(index int) mongoerr.WriteError) (errs []mongoerr.WriteError) {
+	if ordered {
+		docs = docs[:1]
+	}
+	for _, p := range docs {
+		errs = append(errs, refuse(p.Index))
+	}
+	return errs
 }
 
 // insertPlaced adds one document of a group. If it adds nothing, either failed holds the error for the
@@ -344,9 +330,6 @@ func (c *Cluster) refusedWrite(i int, t *ratelimit.Throttled) mongoerr.WriteErro
 // is dropped meanwhile.
 func (c *Cluster) ensure(o *Op, ns collection.Namespace) (*catalog.Collection, error) {
 	for range retriesMax {
-		if err := c.CheckExpected(o); err != nil {
-			return nil, err
-		}
 		coll := c.latest(o).Collection(ns)
 		switch {
 		case coll == nil: // or a concurrent command has dropped what this one created

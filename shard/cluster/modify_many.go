@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -31,14 +30,7 @@ func (c *Cluster) commits(o *Op, coll *catalog.Collection, batch []matchKey) int
 	if o.Txn != nil {
 		return min(batchRows, len(batch))
 	}
-	n := min(storage.CommitRows(c.store, batchRows), len(batch))
-	left, fields := o.Cap.Left(), indexedFields(coll)
-	for i, k := range batch[:n] {
-		if left -= 2 * o.Cap.WriteAtMost(k.size, fields); left < 0 && i > 0 {
-			return i
-		}
-	}
-	return n
+	return o.withinCap(coll, min(storage.CommitRows(c.store, batchRows), len(batch)), 2, func(i int) int { return batch[i].size })
 }
 
 // matchKey holds the position and the id of a document that an updateMany or deleteMany has matched.
@@ -67,7 +59,7 @@ func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modif
 		if m.Update != nil || o.Txn != nil || !errors.Is(err, storage.ErrDiskFull) || refused == deletesMax {
 			return r, err
 		}
-		if err := c.waitForSpace(o); err != nil {
+		if err := o.Env.Pause(spacePause); err != nil {
 			return r, err
 		}
 	}
@@ -85,17 +77,6 @@ const (
 	deletesMax = 20          // consecutive refusals without a deletion after which the delete fails
 	spacePause = time.Second // between two tries
 )
-
-// waitForSpace waits before a delete is retried on a full disk. Errors: the context's cause.
-func (c *Cluster) waitForSpace(o *Op) error {
-	o.Env.ReleaseSlot()
-	select {
-	case <-o.Env.Context().Done():
-		return context.Cause(o.Env.Context())
-	case <-time.After(spacePause):
-		return nil
-	}
-}
 
 // modifyMatches changes the documents that match in one snapshot, in batches, and returns how many were matched and
 // changed.

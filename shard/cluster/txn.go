@@ -96,7 +96,7 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt)
 	case blocked || now.Collection(ns) != a.coll && !sameRoute(now.Collection(ns), a.coll):
 		return snapshotUnavailable(ns)
 	}
-	if err := a.checkExpected(); err != nil {
+	if err := a.snap.CheckUUID(o.Expected, o.Env.Release); err != nil {
 		return err
 	}
 	if err := c.rewindInTxn(o, ns, a.coll); err != nil {

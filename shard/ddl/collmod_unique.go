@@ -24,6 +24,9 @@ func (d *Definer) makeUnique(o *cluster.Op, ns collection.Namespace, mod CollMod
 		return r, err
 	}
 	defer unlock()
+	if err := d.data.CheckExpected(o); err != nil {
+		return r, err
+	}
 	id := coll.ID
 	build := &jobs.Build{Collection: id}
 	var old *catalog.Index // the index to convert, as it was at the beginning

@@ -70,7 +70,7 @@ func (b *Bill) add(doc bson.Raw) {
 	id, _ := doc.Get("_id").Doc()
 	name, _ := id.Get("name").Str()
 	r := decodeRow(rowID{b.By, id.Get("others").Truthy(), name}, doc)
-	b.total.add(sum{r.Hundredths, r.Commands})
+	b.total.add(r.sum)
 	if !r.Others && len(b.Rows) < b.Top {
 		b.Rows = append(b.Rows, r)
 		return
@@ -78,11 +78,11 @@ func (b *Bill) add(doc bson.Raw) {
 	if !r.Others {
 		b.more++
 	}
-	b.Others.Hundredths, b.Others.Commands = b.Others.Hundredths+r.Hundredths, b.Others.Commands+r.Commands
+	b.Others.add(r.sum)
 }
 
 // Total returns the sum of all rows, in hundredths of a request unit, and the number of commands.
-func (b *Bill) Total() (hundredths, commands int64) { return b.total.hundredths, b.total.commands }
+func (b *Bill) Total() (hundredths, commands int64) { return b.total.Hundredths, b.total.Commands }
 
 // Doc returns the bill for programs.
 func (b *Bill) Doc() bson.Raw {
@@ -91,9 +91,9 @@ func (b *Bill) Doc() bson.Raw {
 	d.DateTime("from", b.From.UnixMilli())
 	d.DateTime("to", b.To.UnixMilli())
 	amounts := func(s sum) {
-		d.Int64("commands", s.commands)
-		d.Int64("hundredths", s.hundredths)
-		d.Double("requestUnits", float64(s.hundredths)/100)
+		d.Int64("commands", s.Commands)
+		d.Int64("hundredths", s.Hundredths)
+		d.Double("requestUnits", float64(s.Hundredths)/100)
 	}
 	amounts(b.total)
 	d.BeginArray("rows")
@@ -101,13 +101,13 @@ func (b *Bill) Doc() bson.Raw {
 		d.BeginDoc("")
 		d.String("name", r.Name)
 		r.AppendParts(d)
-		amounts(sum{r.Hundredths, r.Commands})
+		amounts(r.sum)
 		d.End()
 	}
 	d.End()
 	d.BeginDoc("others")
 	d.Int64("names", b.more)
-	amounts(sum{b.Others.Hundredths, b.Others.Commands})
+	amounts(b.Others.sum)
 	d.End()
 	return d.Doc()
 }

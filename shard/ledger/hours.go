@@ -57,8 +57,7 @@ type Row struct {
 	Namespace             string
 	Command, Filter, Sort string
 	Value                 bson.Raw // the fields of the shard key
-	Hundredths            int64    // of a request unit
-	Commands              int64
+	sum
 }
 
 func (r *Row) id() rowID { return rowID{r.Kind, r.Others, r.Name} }
@@ -89,8 +88,7 @@ func (h *hour) add(r Row, s sum) *heldRow {
 }
 
 func (x *heldRow) add(s sum) {
-	x.Hundredths += s.hundredths
-	x.Commands += s.commands
+	x.sum.add(s)
 	x.changed = true
 }
 
@@ -143,7 +141,7 @@ func (l *Ledger) enterValues(h *hour, values map[valueKey]*sum, all sum) {
 		}
 	}
 	slices.SortFunc(list, func(a, b newcomer) int {
-		return cmp.Or(cmp.Compare(b.hundredths, a.hundredths), cmp.Compare(a.key.value, b.key.value))
+		return cmp.Or(cmp.Compare(b.Hundredths, a.Hundredths), cmp.Compare(a.key.value, b.key.value))
 	})
 	for _, x := range list[:min(RowsMax, len(list))] {
 		v, ok := l.ValueOf(collection.ParseNamespace(x.key.namespace), []byte(x.key.value))
@@ -189,7 +187,7 @@ func (h *hour) fold(times int) {
 			kept++
 		}
 		for _, r := range list[kept:] {
-			h.add(Row{Kind: kind, Others: true}, sum{r.Hundredths, r.Commands})
+			h.add(Row{Kind: kind, Others: true}, r.sum)
 			delete(h.rows, r.id())
 			delete(h.values, r.value)
 			if r.stored {
@@ -261,10 +259,12 @@ func (l *Ledger) take(x *lane) {
 	}
 	clear(x.origins)
 	for k, s := range x.values {
-		if p := of(k.hour); s.commands != 0 && p.values[k] != nil {
-			p.values[k].add(*s)
-		} else if s.commands != 0 && held+len(x.values) <= pendingMax {
-			p.values[k] = new(*s)
+		if s.Commands != 0 {
+			if p := of(k.hour); p.values[k] != nil {
+				p.values[k].add(*s)
+			} else if held+len(x.values) <= pendingMax {
+				p.values[k] = new(*s)
+			}
 		}
 		if h := l.hours[k.hour]; h != nil && h.values[k] != nil {
 			*s = sum{}

@@ -102,14 +102,12 @@ type valueKey struct {
 	value     string
 }
 
-type sum struct {
-	hundredths int64
-	commands   int64
-}
+// sum is a sum of charges, in hundredths of a request unit, and the number of commands.
+type sum struct{ Hundredths, Commands int64 }
 
-func (s *sum) sub(o sum) { s.hundredths, s.commands = s.hundredths-o.hundredths, s.commands-o.commands }
+func (s *sum) sub(o sum) { s.Hundredths, s.Commands = s.Hundredths-o.Hundredths, s.Commands-o.Commands }
 
-func (s *sum) add(o sum) { s.hundredths, s.commands = s.hundredths+o.hundredths, s.commands+o.commands }
+func (s *sum) add(o sum) { s.Hundredths, s.Commands = s.Hundredths+o.Hundredths, s.Commands+o.Commands }
 
 // command identifies a command that has no shape.
 type command struct {
@@ -147,8 +145,8 @@ func (l *Ledger) Add(conn int64, at time.Time, o Origin, value []byte, hundredth
 	if s == nil {
 		s = x.enter(o, hour)
 	}
-	s.hundredths += hundredths
-	s.commands++
+	s.Hundredths += hundredths
+	s.Commands++
 	if len(value) == 0 || o.Shape == nil {
 		return
 	}
@@ -160,8 +158,8 @@ func (l *Ledger) Add(conn int64, at time.Time, o Origin, value []byte, hundredth
 		s = &sum{}
 		x.values[valueKey{o.Shape.Namespace, hour, string(value)}] = s
 	}
-	s.hundredths += hundredths
-	s.commands++
+	s.Hundredths += hundredths
+	s.Commands++
 }
 
 // enter returns the sum of a new origin; that of the hour's others if the lane is full.
@@ -203,9 +201,6 @@ func (l *Ledger) Unshaped(ns collection.Namespace, name string) *history.Shape {
 
 // Run flushes until ctx ends, and once after that.
 func (l *Ledger) Run(ctx context.Context) {
-	l.mu.Lock()
-	l.collect(ctx) // continues the rows of the present hour
-	l.mu.Unlock()
 	for {
 		timer := time.NewTimer(flushEvery)
 		select {

@@ -74,7 +74,7 @@ func (w *world) check(want sum) {
 	for _, rows := range w.rows() {
 		for _, r := range rows {
 			s := got[r.Kind]
-			s.add(sum{r.Hundredths, r.Commands})
+			s.add(r.sum)
 			got[r.Kind] = s
 		}
 	}
@@ -91,9 +91,9 @@ func (w *world) stored() (rows, bytes int) {
 	snap, err := w.store.Snapshot(w.t.Context(), 0)
 	bsontest.Must(w.t, err)
 	defer snap.Close()
-	bsontest.Must(w.t, scan(w.t.Context(), snap, 0, func(key []byte, _ int64, _ []byte, _ rowID, value []byte) (bool, error) {
+	bsontest.Must(w.t, scan(w.t.Context(), snap, hoursFrom(0), func(key []byte, _ int64, _ []byte, _ rowID, value []byte) bool {
 		rows, bytes = rows+1, bytes+len(key)+len(value)
-		return true, nil
+		return true
 	}))
 	return rows, bytes
 }

@@ -49,7 +49,7 @@ func (l *Ledger) Page(ctx context.Context, after int64) (page []HourRow, last in
 			hours[n] = map[rowID]*Row{}
 		}
 		if x := hours[n][r.id()]; x != nil {
-			x.Hundredths, x.Commands = x.Hundredths+r.Hundredths, x.Commands+r.Commands
+			x.add(r.sum)
 			return
 		}
 		hours[n][r.id()] = &r
@@ -61,17 +61,17 @@ func (l *Ledger) Page(ctx context.Context, after int64) (page []HourRow, last in
 		defer snap.Close()
 		own := l.server()
 		oldest := l.Now().Unix()/hourSeconds - KeptHours
-		err = scan(ctx, snap, max(after+1, oldest), func(_ []byte, n int64, server []byte, id rowID, value []byte) (bool, error) {
+		err = scan(ctx, snap, hoursFrom(max(after+1, oldest)), func(_ []byte, n int64, server []byte, id rowID, value []byte) bool {
 			if n != newest && total >= pageRows {
 				cut = true
-				return false, nil
+				return false
 			}
 			newest = n
 			if held[n] != nil && bytes.Equal(server, own) {
-				return true, nil // the rows in memory are newer
+				return true // the rows in memory are newer
 			}
 			add(n, decodeRow(id, value))
-			return true, nil
+			return true
 		})
 		if err != nil {
 			return nil, 0, err
@@ -119,7 +119,7 @@ func Hide(page []HourRow, hidden func(namespace string) bool) []HourRow {
 			p := place{r.Start, r.Namespace}
 			i, ok := at[p]
 			if ok {
-				out[i].Hundredths, out[i].Commands = out[i].Hundredths+r.Hundredths, out[i].Commands+r.Commands
+				out[i].add(r.sum)
 				continue
 			}
 			at[p] = len(out)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"slices"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/storage"
@@ -26,7 +27,7 @@ func (l *Ledger) server() []byte {
 }
 
 func rowKey(hour int64, server []byte, id rowID) []byte {
-	name := append(binary.BigEndian.AppendUint64(nil, uint64(hour)), server...)
+	name := append(hourName(hour), server...)
 	if name = append(name, byte(id.kind)); id.others {
 		name = append(name, 'o')
 	} else {
@@ -46,10 +47,13 @@ func splitKey(key []byte) (hour int64, server []byte, id rowID, ok bool) {
 	return hour, server, rowID{Kind(name[0]), name[1] == 'o', string(name[2:])}, true
 }
 
+// hourName begins the names of the rows of an hour.
+func hourName(hour int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(max(0, hour))) }
+
 // hoursFrom returns the range of the keys of an hour and of all later ones.
 func hoursFrom(hour int64) storage.Range {
 	r := keyspace.MetaRange(keyspace.MetaLedger)
-	r.Start = keyspace.AppendMeta(nil, keyspace.MetaLedger, binary.BigEndian.AppendUint64(nil, uint64(max(0, hour))))
+	r.Start = keyspace.AppendMeta(nil, keyspace.MetaLedger, hourName(hour))
 	return r
 }
 
@@ -90,20 +94,17 @@ func decodeRow(id rowID, stored []byte) Row {
 	return r
 }
 
-// scan visits the stored rows of an hour and of later ones, in the order of the hours, until visit returns false.
-func scan(ctx context.Context, in storage.Reader, from int64, visit func(key []byte, hour int64, server []byte, id rowID, value []byte) (bool, error)) error {
-	it, err := in.Iter(ctx, hoursFrom(from), storage.IterOptions{})
+// scan visits the stored rows in a range of keys, in the order of the hours, until visit returns false.
+func scan(ctx context.Context, in storage.Reader, of storage.Range, visit func(key []byte, hour int64, server []byte, id rowID, value []byte) bool) error {
+	it, err := in.Iter(ctx, of, storage.IterOptions{})
 	if err != nil {
 		return err
 	}
 	defer it.Close()
 	for it.Next() {
 		hour, server, id, ok := splitKey(it.Key())
-		if !ok {
-			continue
-		}
-		if more, err := visit(it.Key(), hour, server, id, it.Value()); err != nil || !more {
-			return err
+		if ok && !visit(it.Key(), hour, server, id, it.Value()) {
+			return nil
 		}
 	}
 	return it.Err()
@@ -116,16 +117,10 @@ func (l *Ledger) load(ctx context.Context, n int64, h *hour) error {
 		return err
 	}
 	defer snap.Close()
-	own := l.server()
-	return scan(ctx, snap, n, func(_ []byte, hour int64, server []byte, id rowID, value []byte) (bool, error) {
-		if hour != n {
-			return false, nil
-		}
-		if !bytes.Equal(server, own) {
-			return true, nil
-		}
+	own := keyspace.MetaPrefixRange(keyspace.MetaLedger, append(hourName(n), l.server()...))
+	return scan(ctx, snap, own, func(_ []byte, _ int64, _ []byte, id rowID, value []byte) bool {
 		h.rows[id] = &heldRow{Row: decodeRow(id, value), stored: true}
-		return true, nil
+		return true
 	})
 }
 
@@ -155,71 +150,64 @@ func (l *Ledger) Flush(ctx context.Context) error {
 	return nil
 }
 
+// record is a stored row to set, or without a value to remove.
+type record struct{ key, value []byte }
+
 // write stores the changed rows in one transaction, and removes rows that are too old once in each hour.
 func (l *Ledger) write(ctx context.Context, now int64) error {
-	changed := l.pruned != now
-	for _, h := range l.hours {
-		for _, r := range h.rows {
-			changed = changed || r.changed
-		}
-		changed = changed || len(h.removed) > 0
-	}
-	if !changed {
-		return nil
-	}
-	t, err := l.Store.Begin(ctx, storage.TxnOptions{})
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	own, wrote := l.server(), false
+	var list []record
+	own := l.server()
 	for n, h := range l.hours {
 		for _, id := range h.removed {
 			if h.rows[id] == nil {
-				wrote = true
-				if err := t.Delete(rowKey(n, own, id)); err != nil {
-					return err
-				}
+				list = append(list, record{rowKey(n, own, id), nil})
 			}
 		}
 		for id, r := range h.rows {
-			if !r.changed {
-				continue
-			}
-			wrote, r.stored = true, true
-			if err := t.Set(rowKey(n, own, id), r.encode()); err != nil {
-				return err
+			if r.changed {
+				r.stored = true
+				list = append(list, record{rowKey(n, own, id), r.encode()})
 			}
 		}
+	}
+	if len(list) == 0 && l.pruned == now {
+		return nil
 	}
 	more := false
-	if l.pruned != now {
-		var old [][]byte
-		err := scan(ctx, t, 0, func(key []byte, hour int64, _ []byte, _ rowID, _ []byte) (bool, error) {
-			if hour >= now-KeptHours {
-				return false, nil
+	err := storage.Update(ctx, l.Store, storage.TxnOptions{}, storage.Buffered, func(t storage.Txn) error {
+		all := list
+		if l.pruned != now {
+			old, err := tooOld(ctx, t, now)
+			if err != nil {
+				return err
 			}
-			old = append(old, bytes.Clone(key))
-			more = len(old) == removedAtOne
-			return !more, nil
-		})
-		if err != nil {
-			return err
+			more, all = len(old) == removedAtOne, slices.Concat(list, old)
 		}
-		for _, key := range old {
-			wrote = true
-			if err := t.Delete(key); err != nil {
+		for _, x := range all {
+			var err error
+			if x.value == nil {
+				err = t.Delete(x.key)
+			} else {
+				err = t.Set(x.key, x.value)
+			}
+			if err != nil {
 				return err
 			}
 		}
-	}
-	if wrote {
-		if _, err := t.Commit(ctx, storage.Buffered); err != nil {
-			return err
-		}
-	}
-	if !more {
+		return nil
+	})
+	if err == nil && !more {
 		l.pruned = now
 	}
-	return nil
+	return err
+}
+
+// tooOld returns the removal of rows of all servers that are older than KeptHours, at most removedAtOne.
+func tooOld(ctx context.Context, in storage.Reader, now int64) (old []record, err error) {
+	all := storage.Range{Start: hoursFrom(0).Start, End: hoursFrom(now - KeptHours).Start}
+	err = scan(ctx, in, all, func(key []byte, _ int64, _ []byte, _ rowID, _ []byte) bool {
+		old = append(old, record{bytes.Clone(key), nil})
+		return len(old) < removedAtOne
+	})
+	return old, err
 }

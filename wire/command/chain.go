@@ -216,9 +216,10 @@ func (c *Call) perform() error {
 	if err == nil && !c.writes && !c.retained {
 		err = c.Op.Cap.Check()
 	}
-	var reached *ratelimit.CapReached
-	if err != nil && errors.As(err, &reached) {
-		c.Server.Planner.NoteRunaway(c, reached)
+	if err != nil {
+		if reached := (*ratelimit.CapReached)(nil); errors.As(err, &reached) {
+			c.Server.Planner.NoteRunaway(c, reached)
+		}
 	}
 	return err
 }

@@ -64,14 +64,9 @@ func outOfRequestUnits(name string, v bson.Value, from string) error {
 // operators.
 func (c *Call) CapRequestUnits(ns collection.Namespace) {
 	defaults := (c.Def.Costly() || c.Def.Explain != nil) && c.Def.Op != OpGetMore && !c.Op.Class.Operator
-	if c.requestUnits != 0 {
-		c.Op.Cap = ratelimit.NewRequestCap(c.Cluster.Budgets.Prices)
-		if !defaults || c.maySetThroughput(ns) {
-			c.Op.Cap.Fix(c.requestUnits)
-			c.Op.Cap.Rule(ratelimit.RunawayRule{}, c.noteRunaway(ns))
-			return
-		}
-		c.Op.Cap.Lower(c.requestUnits, ratelimit.CapOfCommand)
+	if c.requestUnits != 0 && (!defaults || c.maySetThroughput(ns)) {
+		c.newCap(ns, ratelimit.RunawayRule{}).Fix(c.requestUnits)
+		return
 	}
 	if !defaults {
 		return
@@ -81,17 +76,22 @@ func (c *Call) CapRequestUnits(ns collection.Namespace) {
 	if l := c.ConnState.Login; l != nil {
 		user, role = l.RequestMax, l.RoleRequestMax
 	}
-	if c.Op.Cap == nil {
-		if all|app|user|role == 0 && !c.Cluster.Budgets.HasDefaultCaps() {
-			return
-		}
-		c.Op.Cap = ratelimit.NewRequestCap(c.Cluster.Budgets.Prices)
+	if c.requestUnits|all|app|user|role == 0 && !c.Cluster.Budgets.HasDefaultCaps() {
+		return
 	}
+	most := c.newCap(ns, then)
+	most.Lower(c.requestUnits, ratelimit.CapOfCommand)
+	most.Lower(all, ratelimit.CapOfServer)
+	most.Lower(app, ratelimit.CapOfApplication)
+	most.Lower(user, ratelimit.CapOfUser)
+	most.Lower(role, ratelimit.CapOfRole)
+}
+
+// newCap gives the command a cap on ns that has no maximum yet. A cap that comes from a default acts by the rule then.
+func (c *Call) newCap(ns collection.Namespace, then ratelimit.RunawayRule) *ratelimit.RequestCap {
+	c.Op.Cap = ratelimit.NewRequestCap(c.Cluster.Budgets.Prices)
 	c.Op.Cap.Rule(then, c.noteRunaway(ns))
-	c.Op.Cap.Lower(all, ratelimit.CapOfServer)
-	c.Op.Cap.Lower(app, ratelimit.CapOfApplication)
-	c.Op.Cap.Lower(user, ratelimit.CapOfUser)
-	c.Op.Cap.Lower(role, ratelimit.CapOfRole)
+	return c.Op.Cap
 }
 
 // CapByQuerySettings lowers the cap of a read to that of the query settings of its shape. An argument that holds alone
@@ -101,8 +101,7 @@ func (c *Call) CapByQuerySettings(ns collection.Namespace, limit ratelimit.Micro
 		return
 	}
 	if c.Op.Cap == nil {
-		c.Op.Cap = ratelimit.NewRequestCap(c.Cluster.Budgets.Prices)
-		c.Op.Cap.Rule(ratelimit.RunawayRule{}, c.noteRunaway(ns))
+		c.newCap(ns, ratelimit.RunawayRule{})
 	}
 	c.Op.Cap.LowerBy(limit, ratelimit.CapOfQuerySettings, r)
 }

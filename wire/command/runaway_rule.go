@@ -20,7 +20,7 @@ func (c *Call) RequestUnitsField(name, field string, to *ratelimit.MicroRU) argu
 func (c *Call) RunawayFields(name string, to *ratelimit.RunawayRule) []arguments.Arg {
 	return []arguments.Arg{
 		arguments.By("action", func(v bson.Value) error {
-			s, err := c.EnumArg(name+".action", v, ratelimit.Kill.String(), ratelimit.DryRun.String(), ratelimit.CoolDown.String(), ratelimit.SwitchBucket.String())
+			s, err := c.EnumArg(name+".action", v, ratelimit.RunawayActionNames...)
 			to.Action = ratelimit.RunawayActionNamed(s)
 			return err
 		}),

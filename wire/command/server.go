@@ -240,6 +240,10 @@ func (s *Server) IsSecret(name string) bool {
 // Called reports whether name is the name or an alias of the command.
 func (d *Def) Called(name string) bool { return d.Name == name || slices.Contains(d.Aliases, name) }
 
+// AppNameMax is the maximum length in bytes of the appName of a client.
+// Spec: mongodb-handshake (Limitations).
+const AppNameMax = 128
+
 // ConnState is the state of one client connection.
 type ConnState struct {
 	Cosmos      *cosmos.Client // the client of the account; nil on addresses of MongoDB

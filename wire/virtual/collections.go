@@ -19,7 +19,7 @@ type Collection struct {
 	DB, Coll string
 	Docs     func() []bson.Raw
 	// Pages, if set, computes the documents page by page as cluster.Upper.Pages does, in place of Docs.
-	Pages func(o *cluster.Op) func(context.Context) ([]bson.Raw, error)
+	Pages func(o *cluster.Op, filter bson.Raw) func(context.Context) ([]bson.Raw, error)
 	// WhenFilled means that listCollections shows the collection only while it has documents.
 	WhenFilled bool
 	// OfMembers means that the collection is listed even if the server appears as a member of a replica set and the
@@ -60,19 +60,21 @@ func (v *Collections) Docs(_ *cluster.Op, ns collection.Namespace) (docs []bson.
 	if ns.Coll == "system.views" {
 		return v.viewDocs(ns.DB)
 	}
-	if row := v.find(ns); row != nil && row.Pages != nil {
+	row := v.find(ns)
+	switch {
+	case row == nil:
+		return nil, false
+	case row.Pages != nil:
 		return nil, true
-	} else if row != nil {
-		return row.Docs(), true
 	}
-	return nil, false
+	return row.Docs(), true
 }
 
 // Pages returns the function that computes the documents of a virtual collection page by page; nil if the namespace is
 // none, or is computed at once. The cluster calls Pages to read such a collection.
-func (v *Collections) Pages(o *cluster.Op, ns collection.Namespace) func(context.Context) ([]bson.Raw, error) {
+func (v *Collections) Pages(o *cluster.Op, ns collection.Namespace, filter bson.Raw) func(context.Context) ([]bson.Raw, error) {
 	if row := v.find(ns); row != nil && row.Pages != nil {
-		return row.Pages(o)
+		return row.Pages(o, filter)
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func billVerb(f *pflag.FlagSet) action {
 			return err
 		}
 		if oldest := now.UTC().Truncate(time.Hour).Add(-ledger.KeptHours * time.Hour); b.From.Before(oldest) {
-			fmt.Fprintf(s.Err, "the server keeps 90 days: hours before %s are missing\n", oldest.Format(time.DateTime))
+			fmt.Fprintf(s.Err, "the server keeps %d days: hours before %s are missing\n", ledger.KeptHours/24, oldest.Format(time.DateTime))
 		}
 		switch {
 		case *asJSON:

@@ -153,10 +153,8 @@ func ledgerOf(t *testing.T, e *era) map[string]receipts.Amount {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range receipts.Kinds {
-		if byKind[kind] != byKind["user"] {
-			t.Errorf("the rows by %s add up to %v, those by user to %v", kind, byKind[kind], byKind["user"])
-		}
+	if wrong := receipts.Uneven(byKind); wrong != "" {
+		t.Error(wrong)
 	}
 	return byApp
 }

@@ -22,6 +22,16 @@ type Load struct {
 	next int
 }
 
+// Run makes steps, until one fails. Errors: those of Step.
+func (l *Load) Run(ctx context.Context, steps int) error {
+	for range steps {
+		if err := l.Step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Step sends a command, or a few. Errors: those of the driver, but not errors that the load causes.
 func (l *Load) Step(ctx context.Context) error {
 	l.next++
@@ -57,13 +67,13 @@ func (l *Load) Step(ctx context.Context) error {
 		return err
 	case 5:
 		_, err := orders.InsertOne(ctx, doc)
-		if !mongo.IsDuplicateKeyError(err) && !mongo.IsNetworkError(err) {
-			return fmt.Errorf("the second insert of %s: %v", id, err)
-		}
-		if mongo.IsDuplicateKeyError(err) {
+		switch {
+		case mongo.IsDuplicateKeyError(err):
 			return nil
+		case mongo.IsNetworkError(err):
+			return err
 		}
-		return err
+		return fmt.Errorf("the second insert of %s: %v", id, err)
 	case 6:
 		_, err := orders.DeleteOne(ctx, bson.M{"_id": id, "tenant": tenant})
 		return err

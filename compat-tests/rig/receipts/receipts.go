@@ -5,6 +5,7 @@ package receipts
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"sync"
 	"time"
@@ -107,4 +108,14 @@ func Ledger(ctx context.Context, c *mongo.Client) (byKind, byApp map[string]Amou
 		}
 	}
 	return byKind, byApp, nil
+}
+
+// Uneven describes the first kind whose rows have another sum than those by user; "" if there is none.
+func Uneven(byKind map[string]Amount) string {
+	for _, kind := range Kinds {
+		if byKind[kind] != byKind["user"] {
+			return fmt.Sprintf("the rows by %s add up to %v, those by user to %v", kind, byKind[kind], byKind["user"])
+		}
+	}
+	return ""
 }

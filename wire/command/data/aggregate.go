@@ -93,10 +93,7 @@ func streamPipeline(c *command.Call, ns collection.Namespace, pipeline *agg.Outl
 		named.Coll = "$cmd.aggregate"
 	}
 	if s.Changes != nil {
-		first, _ := c.Body.Get("pipeline").Array()
-		stage, _ := first.Get("0").Doc()
-		field, _ := stage.First()
-		arg, _ := field.Value.Doc()
+		arg, _ := pipeline.FirstArg().Doc()
 		countChangeStream(&c.Server.Stats.Changes, ns, arg)
 		o := cursor.Options{Namespace: named, Tailable: true, AwaitData: true, SurvivesDrop: true}
 		return c.OpenCursor(o, newChangeSource(s, &c.Op, &c.Server.Stats.Changes), size, false)

@@ -31,17 +31,11 @@ type bulkOp struct {
 	statementArgs
 }
 
-// bulkTarget is one namespace of bulkWrite.
-type bulkTarget struct {
-	ns   collection.Namespace
-	uuid bson.Value // the expected UUID of the collection; missing for any
-}
-
 // bulkArgs holds the arguments of bulkWrite.
 type bulkArgs struct {
 	writeArgs
 	ops        []bulkOp
-	targets    []bulkTarget
+	targets    []catalog.Expected // the namespaces
 	errorsOnly bool
 	batch      int64
 }
@@ -58,7 +52,7 @@ type bulkRun struct {
 func (a *bulkArgs) Needs(q *command.PrivilegeCheck) {
 	for i := range a.ops {
 		op := &a.ops[i]
-		ns := a.targets[op.ns].ns
+		ns := a.targets[op.ns].Namespace
 		switch op.kind {
 		case bulkInsert:
 			q.Need(auth.Insert, ns)
@@ -79,7 +73,7 @@ func (a *bulkArgs) Needs(q *command.PrivilegeCheck) {
 // Manual: reference/command/bulkWrite.
 func (a *bulkArgs) Run(c *command.Call) error {
 	for i := range a.targets {
-		if err := c.MayWriteTo(a.targets[i].ns, "write"); err != nil {
+		if err := c.MayWriteTo(a.targets[i].Namespace, "write"); err != nil {
 			return err
 		}
 	}
@@ -145,12 +139,12 @@ func (r *bulkRun) insert(i, n int) error {
 	}
 	var errs []mongoerr.WriteError
 	if len(docs) > 0 {
-		r.Env().DB = target.ns.DB
-		r.Op.Expected = catalog.Expected{Namespace: target.ns, UUID: target.uuid}
+		r.Env().DB = target.DB
+		r.Op.Expected = target
 		r.Op.Record = r.Recorder(todo, func(*cluster.Modified) bson.Raw { return oneInserted })
 		var err error
 		var inserted int
-		if inserted, errs, err = r.Cluster.Insert(&r.Op, target.ns, docs, r.ordered); err == nil {
+		if inserted, errs, err = r.Cluster.Insert(&r.Op, target.Namespace, docs, r.ordered); err == nil {
 			if i == 0 && len(todo) == n {
 				if err := r.Op.WhollyRefused(inserted, n, errs, r.ordered); err != nil {
 					r.CountRefused(errs)
@@ -192,9 +186,9 @@ func (r *bulkRun) modify(i int) error {
 	} else {
 		r.Call.Server.Stats.Delete.Add(1)
 	}
-	r.Env().DB = target.ns.DB
-	r.Op.Expected = catalog.Expected{Namespace: target.ns, UUID: target.uuid}
-	m, err := runStatement(r.Call, target.ns, i, &op.statementArgs, parse)
+	r.Env().DB = target.DB
+	r.Op.Expected = target
+	m, err := runStatement(r.Call, target.Namespace, i, &op.statementArgs, parse)
 	if err != nil {
 		errs, err := statementError(r.Call, nil, i, err)
 		if err != nil {
@@ -314,7 +308,7 @@ func parseBulk(c *command.Call) (command.Request, error) {
 }
 
 // parseTarget reads one member of nsInfo.
-func parseTarget(c *command.Call, d bson.Raw) (t bulkTarget, err error) {
+func parseTarget(c *command.Call, d bson.Raw) (t catalog.Expected, err error) {
 	const field = "bulkWrite.nsInfo"
 	has := false
 	err = arguments.EachField(d, field, func(name string, v bson.Value) (bool, error) {
@@ -328,10 +322,10 @@ func parseTarget(c *command.Call, d bson.Raw) (t bulkTarget, err error) {
 			}
 			s, _ := v.Str()
 			has = true
-			t.ns = collection.ParseNamespace(s)
-			return true, collection.CheckNamespace(t.ns)
+			t.Namespace = collection.ParseNamespace(s)
+			return true, collection.CheckNamespace(t.Namespace)
 		case "collectionUUID":
-			t.uuid = v
+			t.UUID = v
 			return true, c.CheckUUIDArg("nsInfo."+name, v)
 		case "encryptionInformation", "isTimeseriesNamespace":
 			return true, nil

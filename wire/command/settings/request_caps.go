@@ -84,10 +84,6 @@ func parseRequestCaps(c *command.Call, v bson.Raw) (bson.Raw, error) {
 	return p.doc(), err
 }
 
-// appNameMax is the maximum length of an appName, as in a handshake.
-// Source: mongodb-handshake specification, client.application.name.
-const appNameMax = 128
-
 // parseApplications reads the field applications.
 func (p *requestCaps) parseApplications(c *command.Call, v bson.Value) error {
 	field := requestCapsName + ".applications"
@@ -100,8 +96,8 @@ func (p *requestCaps) parseApplications(c *command.Call, v bson.Value) error {
 		if err := c.ReadFields(field, d, arguments.String("appName", &name).Required(), c.RequestUnitsField(field, "maxRequestUnits", &most).Required()); err != nil {
 			return err
 		}
-		if name == "" || len(name) > appNameMax {
-			return mongoerr.New(mongoerr.BadValue, "%s.appName must have 1 to %d bytes, and has %d", field, appNameMax, len(name))
+		if name == "" || len(name) > command.AppNameMax {
+			return mongoerr.New(mongoerr.BadValue, "%s.appName must have 1 to %d bytes, and has %d", field, command.AppNameMax, len(name))
 		}
 		if _, twice := p.applications[name]; twice {
 			return mongoerr.New(mongoerr.BadValue, "%s has the application %q twice", field, name)

@@ -65,10 +65,7 @@ func bucketsArg(c *command.Call, s *catalog.Switches, name string, v bson.Value)
 			whole("id", &id, catalog.BucketsMax),
 			whole("maxThroughputPercentage", &percent, 100),
 			arguments.String("appName", &app),
-			arguments.By("defaultMaxRequestUnits", func(v bson.Value) (err error) {
-				most, err = c.RequestUnitsArg(name+".defaultMaxRequestUnits", v)
-				return err
-			}),
+			c.RequestUnitsField(name, "defaultMaxRequestUnits", &most),
 		)
 		switch {
 		case err != nil:

@@ -26,7 +26,7 @@ func (s *State) join() {
 		virtual.Collection{DB: "config", Coll: "databases", Docs: s.databaseDocs},
 		virtual.Collection{DB: "config", Coll: "mongos", Docs: s.mongosDocs},
 		virtual.Collection{DB: "config", Coll: "queryAnalyzers", Docs: s.queryAnalyzerDocs},
-		virtual.Collection{DB: "config", Coll: "requestUnits", Docs: none, Pages: s.ledgerPages, OfMembers: true},
+		virtual.Collection{DB: "config", Coll: "requestUnits", Pages: s.ledgerPages, OfMembers: true},
 		virtual.Collection{DB: "config", Coll: "settings", Docs: s.settingDocs},
 		virtual.Collection{DB: "config", Coll: "shards", Docs: s.shardDocs},
 		virtual.Collection{DB: "config", Coll: "tags", Docs: s.tagDocs},

@@ -60,9 +60,14 @@ func (s *State) bill(c *command.Call, e command.Outcome, shape *history.Shape) {
 }
 
 // ledgerPages returns the documents of config.requestUnits: the rows of the ledger, hour by hour. The shard key values of
-// collections that the user may not read are left out: their rows are added up.
-func (s *State) ledgerPages(o *cluster.Op) func(context.Context) ([]bson.Raw, error) {
+// collections that the user may not read are left out: their rows are added up. Hours before the least one that the filter
+// selects are not read.
+func (s *State) ledgerPages(o *cluster.Op, filter bson.Raw) func(context.Context) ([]bson.Raw, error) {
 	after := int64(-1)
+	hour, _ := filter.Get("hour").Doc()
+	if ms, ok := hour.Get("$gte").DateTime(); ok {
+		after = max(after, ms/3_600_000-1)
+	}
 	return func(ctx context.Context) ([]bson.Raw, error) {
 		page, last, err := s.ledger.Page(ctx, after)
 		if err != nil || len(page) == 0 {
@@ -89,22 +94,19 @@ func (s *State) ledgerPages(o *cluster.Op) func(context.Context) ([]bson.Raw, er
 // ledgerDoc returns the document of a row.
 func ledgerDoc(r *ledger.HourRow) bson.Raw {
 	b := bson.NewBuilder(nil)
+	id := func() {
+		b.DateTime("hour", r.Start*1000)
+		b.String("by", r.Kind.Name())
+		if r.Others {
+			b.Bool("others", true)
+		} else {
+			b.String("name", r.Name)
+		}
+	}
 	b.BeginDoc("_id")
-	b.DateTime("hour", r.Start*1000)
-	b.String("by", r.Kind.Name())
-	if r.Others {
-		b.Bool("others", true)
-	} else {
-		b.String("name", r.Name)
-	}
+	id()
 	b.End()
-	b.DateTime("hour", r.Start*1000)
-	b.String("by", r.Kind.Name())
-	if r.Others {
-		b.Bool("others", true)
-	} else {
-		b.String("name", r.Name)
-	}
+	id()
 	r.AppendParts(b)
 	b.Int64("commands", r.Commands)
 	b.Int64("hundredths", r.Hundredths)

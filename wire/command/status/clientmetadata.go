@@ -7,12 +7,9 @@ import (
 	"github.com/cantledb/cantle/wire/operations"
 )
 
-// Limits of the metadata of a client.
+// clientMetadataMax is the maximum length in bytes of the metadata of a client.
 // Spec: mongodb-handshake (Limitations).
-const (
-	clientMetadataMax = 512
-	appNameMax        = 128
-)
+const clientMetadataMax = 512
 
 // setClientMetadata checks and stores the client metadata in the first hello of a connection, with the names of the
 // application and of the driver.
@@ -45,9 +42,9 @@ func setClientMetadata(c *command.Call, v bson.Value) error {
 			if app, ok = n.Str(); !ok {
 				return mongoerr.New(mongoerr.TypeMismatch, "The 'application.name' field must be a string in the client metadata document")
 			}
-			if len(app) > appNameMax {
+			if len(app) > command.AppNameMax {
 				return mongoerr.New(mongoerr.ClientMetadataAppNameTooLarge,
-					"The 'application.name' field in the client metadata document must be less then or equal to %d bytes", appNameMax)
+					"The 'application.name' field in the client metadata document must be less then or equal to %d bytes", command.AppNameMax)
 			}
 		}
 	}

@@ -36,9 +36,10 @@ func (s *State) join() {
 // countCommand counts a completed command and its duration, for opLatencies, for top and for Prometheus.
 func (s *State) countCommand(c *command.Call, e command.Outcome) {
 	s.observeDuration(c.Name(), e.Took)
-	s.latencies.add(c.Def.Kind, e.Took)
+	micros := max(e.Took.Microseconds(), 1)
+	s.latencies[c.Def.Kind].add(micros)
 	s.queryMemory.add(c.Progress().Memory.Load(), e.Err)
 	if c.Running.NS.Coll != "" {
-		s.usage.of(c.Running.NS).add(c, e.Took)
+		s.usage.of(c.Running.NS).add(c, micros)
 	}
 }

@@ -2,7 +2,6 @@ package status
 
 import (
 	"sync/atomic"
-	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/wire/command"
@@ -14,24 +13,28 @@ var latencyNames = [...]struct {
 	name string
 }{{command.KindRead, "reads"}, {command.KindWrite, "writes"}, {command.KindCommand, "commands"}, {command.KindTxn, "transactions"}}
 
-// latencies adds up the number and the durations of commands by their kind, for opLatencies. It is safe for
-// concurrent use.
-type latencies [command.Kinds]struct{ micros, count atomic.Int64 }
+// durations adds up the number and the durations of commands. Safe for concurrent use.
+type durations struct{ micros, count atomic.Int64 }
 
-// add counts a command with its duration.
-func (l *latencies) add(k command.Kind, d time.Duration) {
-	x := &l[k]
+func (x *durations) add(micros int64) {
 	x.count.Add(1)
-	x.micros.Add(max(d.Microseconds(), 1))
+	x.micros.Add(micros)
 }
+
+// appendTo appends the fields that opLatencies and latencyStats have for each kind of command.
+func (x *durations) appendTo(b *bson.Builder) {
+	b.Int64("latency", x.micros.Load())
+	b.Int64("ops", x.count.Load())
+}
+
+// latencies adds up the commands by their kind, for opLatencies.
+type latencies [command.Kinds]durations
 
 // statusLatencies appends the section opLatencies. Manual: reference/command/serverStatus.
 func (s *State) statusLatencies(c *command.Call, b *bson.Builder) {
 	for _, l := range latencyNames {
-		x := &s.latencies[l.of]
 		b.BeginDoc(l.name)
-		b.Int64("latency", x.micros.Load())
-		b.Int64("ops", x.count.Load())
+		s.latencies[l.of].appendTo(b)
 		b.End()
 	}
 }

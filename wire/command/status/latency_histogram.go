@@ -1,65 +1,49 @@
 package status
 
 import (
-	"math/bits"
+	"slices"
 	"sync/atomic"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 )
 
-// The ranges of a latencyHistogram: each power of two begins one, from halfStepsFromBits to halfStepsToBits bits also
-// one and a half times each power. The first range begins at 0, the last at latencyTopBits bits and has no end.
+// latencyRanges is the number of ranges of a latencyHistogram: the first, 40 powers of two, 10 half steps.
+const latencyRanges = 1 + 40 + 10
+
+// latencyFrom are the first durations of the ranges in microseconds, in ascending order: 0, each power of two, and from 2048
+// to about a second also one and a half times each power. The last range has no end.
 // Manual: reference/operator/aggregation/collStats#latencystats-document.
-const (
-	halfStepsFromBits = 11 // 2048 µs
-	halfStepsToBits   = 20 // about a second
-	latencyTopBits    = 40
-	latencyRanges     = latencyTopBits + 1 + halfStepsToBits + 1 - halfStepsFromBits
-)
+var latencyFrom = func() (from [latencyRanges]int64) {
+	n := 1
+	for power := 1; power <= 40; power++ {
+		from[n], n = 1<<power, n+1
+		if power >= 11 && power <= 20 {
+			from[n], n = 3<<(power-1), n+1
+		}
+	}
+	return from
+}()
 
 // latencyHistogram counts commands by ranges of their duration. Safe for concurrent use.
 type latencyHistogram struct {
-	micros, count atomic.Int64
-	ranges        [latencyRanges]atomic.Int64
+	durations
+	ranges [latencyRanges]atomic.Int64
 }
 
 // add counts a command with its duration.
 func (h *latencyHistogram) add(micros int64) {
-	h.count.Add(1)
-	h.micros.Add(micros)
+	h.durations.add(micros)
 	h.ranges[latencyRange(micros)].Add(1)
 }
 
-// latencyRange returns the number of the range of a duration in microseconds.
+// latencyRange returns the number of the range of a duration in microseconds, at least 0.
 func latencyRange(micros int64) int {
-	if micros < 2 {
-		return 0
+	n, first := slices.BinarySearch(latencyFrom[:], micros)
+	if !first {
+		n--
 	}
-	power := min(bits.Len64(uint64(micros))-1, latencyTopBits)
-	steps := min(max(power-halfStepsFromBits, 0), halfStepsToBits+1-halfStepsFromBits) // ranges of half steps below
-	if power >= halfStepsFromBits && power <= halfStepsToBits && micros >= 3<<(power-1) {
-		steps++
-	}
-	return power + steps
-}
-
-// latencyFrom returns the first duration of a range: the inverse of latencyRange.
-func latencyFrom(n int) int64 {
-	if n == 0 {
-		return 0
-	}
-	over := n - halfStepsFromBits
-	const both = 2 * (halfStepsToBits + 1 - halfStepsFromBits)
-	switch {
-	case over < 0:
-		return 1 << n
-	case over >= both:
-		return 1 << (n - both/2)
-	case over%2 == 1:
-		return 3 << (halfStepsFromBits + over/2 - 1)
-	}
-	return 1 << (halfStepsFromBits + over/2)
+	return n
 }
 
 // AppendLatencies implements command.Usage. Ranges without commands are left out.
@@ -79,15 +63,14 @@ func (s *State) AppendLatencies(b *bson.Builder, ns collection.Namespace, histog
 			for i := range h.ranges {
 				if n := h.ranges[i].Load(); n > 0 {
 					b.BeginDoc("")
-					b.Int64("micros", latencyFrom(i))
+					b.Int64("micros", latencyFrom[i])
 					b.Int64("count", n)
 					b.End()
 				}
 			}
 			b.End()
 		}
-		b.Int64("latency", h.micros.Load())
-		b.Int64("ops", h.count.Load())
+		h.appendTo(b)
 		b.End()
 	}
 }

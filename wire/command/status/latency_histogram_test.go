@@ -8,10 +8,8 @@ import (
 // TestLatencyRanges compares the ranges of the histogram with the first and last durations that fall into them, and with
 // the lower bounds of the manual: powers of two, with half steps from 2048 µs to about a second.
 func TestLatencyRanges(t *testing.T) {
-	var from []int64
-	for i := range latencyRanges {
-		first := latencyFrom(i)
-		from = append(from, first)
+	from := latencyFrom[:]
+	for i, first := range from {
 		if got := latencyRange(first); got != i {
 			t.Errorf("%d µs is in range %d, which does not begin with it, instead of %d", first, got, i)
 		}

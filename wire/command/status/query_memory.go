@@ -26,8 +26,8 @@ func (x *queryMemory) add(m *mql.Memory, err error) {
 	if m == nil {
 		return
 	}
-	for {
-		peak, most := m.Peak(), x.peak.Load()
+	for peak := m.Peak(); ; {
+		most := x.peak.Load()
 		if peak <= most || x.peak.CompareAndSwap(most, peak) {
 			return
 		}

@@ -3,7 +3,6 @@ package status
 import (
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
@@ -19,7 +18,7 @@ var usageNames = [...]struct {
 // usage counts the commands on one collection: for top their number and durations in microseconds by the type of
 // operation, for $collStats their latencies by kind and those that scan the collection. Safe for concurrent use.
 type usage struct {
-	ops                [command.OpTypes]struct{ micros, count atomic.Int64 }
+	ops                [command.OpTypes]durations
 	latencies          [command.Kinds]atomic.Pointer[latencyHistogram] // nil before the first command of the kind
 	scans, nonTailable atomic.Int64
 }
@@ -36,15 +35,13 @@ const usagesMax = 10_000
 
 // of returns the counters of a collection.
 func (u *usages) of(ns collection.Namespace) *usage {
-	u.mu.RLock()
-	x := u.m[ns]
-	u.mu.RUnlock()
-	if x != nil {
+	if x := u.lookup(ns); x != nil {
 		return x
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if x = u.m[ns]; x == nil {
+	x := u.m[ns]
+	if x == nil {
 		if u.m == nil || len(u.m) >= usagesMax {
 			u.m = map[collection.Namespace]*usage{}
 		}
@@ -62,11 +59,8 @@ func (u *usages) lookup(ns collection.Namespace) *usage {
 }
 
 // add counts a completed command with its duration.
-func (x *usage) add(c *command.Call, d time.Duration) {
-	micros := max(d.Microseconds(), 1)
-	op := &x.ops[c.Def.Op]
-	op.count.Add(1)
-	op.micros.Add(micros)
+func (x *usage) add(c *command.Call, micros int64) {
+	x.ops[c.Def.Op].add(micros)
 	h := x.latencies[c.Def.Kind].Load()
 	if h == nil {
 		x.latencies[c.Def.Kind].CompareAndSwap(nil, &latencyHistogram{})
