@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/internal/testenv"
@@ -104,7 +105,7 @@ func (w *world) compareTimes(f plan.Find) {
 	times := func(rows []string) []string {
 		out := make([]string, len(rows))
 		for i, row := range rows {
-			_, out[i], _ = strings.Cut(row, `"t":`)
+			out[i] = string(bson.Raw(row).Get("t").Data)
 		}
 		return out
 	}

@@ -255,11 +255,11 @@ func worstDoc() bson.Raw {
 	return b.Doc()
 }
 
-// TestMemoryOfOperators evaluates the expressions of worst and worstForms, each as forty variables of one $let, which
+// TestMemoryOfOperators evaluates the expressions of worst and worstForms, each as twelve variables of one $let, which
 // are live at the same time: the process's memory stays within the limit of all commands plus a constant. An evaluation
 // may be refused because of that limit. With -v, it prints the memory of each operator.
 func TestMemoryOfOperators(t *testing.T) {
-	const work, constant, siblings = 16 << 20, 32 << 20, 40
+	const work, constant, siblings = 16 << 20, 32 << 20, 12
 	for _, op := range expr.Operators {
 		if worst[op.Name] == "" {
 			t.Errorf("%s: worst has no row for it", op.Name)
