@@ -50,6 +50,19 @@ func (m *Meter) Probe(p Probing) (before Probing) {
 	return before
 }
 
+// counts reports whether the meter counts an item: the batch set by Probe pays for some items in another way.
+func (m *Meter) counts(i Item) bool {
+	switch {
+	case m.probing == NotProbing:
+		return true
+	case i == PointRead || i == PartitionVisit || i == ExtraSeek:
+		return false
+	case m.probing == ProbePoints:
+		return !i.ofQuery()
+	}
+	return i != ResultSet
+}
+
 // slot counts the work at one place.
 type slot struct {
 	shardID  ShardID
@@ -155,7 +168,7 @@ func (m *Meter) Cut(to *Meter) {
 // Add counts a quantity of an item at one shard. It ignores quantities that are not positive, and items that the batch
 // set by Probe pays for in another way.
 func (m *Meter) Add(shard int, i Item, quantity int64) {
-	if m == nil || quantity <= 0 || i >= itemCount || m.probing == ProbePoints && i.ofQuery() || m.probing == ProbeQueries && i == ResultSet {
+	if m == nil || quantity <= 0 || i >= itemCount || !m.counts(i) {
 		return
 	}
 	s := m.slot(ShardID{m.collection, shard})

@@ -35,6 +35,17 @@ func (c MicroRU) Hundredths() int64 {
 // double).
 func (c MicroRU) Float() float64 { return float64(c.Hundredths()) / 100 }
 
+// Exact returns the amount in request units, as settings are stored and shown. AmountOf is its inverse.
+func (c MicroRU) Exact() float64 { return float64(c) / float64(RU) }
+
+// AmountOf returns an amount given in request units. A positive amount is at least one millionth of a request unit.
+func AmountOf(requestUnits float64) MicroRU {
+	if !(requestUnits > 0) {
+		return 0
+	}
+	return max(1, MicroRU(math.Round(min(requestUnits, microMax.Exact())*float64(RU))))
+}
+
 // String prints the amount in request units with two decimals, rounded half up: "2.57".
 func (c MicroRU) String() string { return string(c.Append(nil)) }
 

@@ -172,6 +172,9 @@ func (m *Meter) CheckCapFor(i Item, quantity int64) error {
 	if m == nil || m.limit == nil {
 		return nil
 	}
+	if !m.counts(i) {
+		return m.checkCap(0)
+	}
 	return m.checkCap(m.limit.prices.priceFor(i, quantity, m.strong))
 }
 
@@ -180,6 +183,9 @@ func (m *Meter) CheckCapFor(i Item, quantity int64) error {
 func (m *Meter) CheckCapForSized(base Item, bytes int) error {
 	if m == nil || m.limit == nil {
 		return nil
+	}
+	if !m.counts(base) {
+		return m.checkCap(0)
 	}
 	p := m.limit.prices
 	return m.checkCap(addSaturating(p.priceFor(base, 1, m.strong), p.priceFor(base+1, max(0, int64(bytes)-p.FirstBytes), m.strong)))

@@ -16,9 +16,9 @@ func (c *Cluster) settle(o *Op) {
 	if o.Unmetered || o.meter.Empty() && len(o.touches.list) == 0 {
 		return
 	}
+	o.Cap.Reclass(&o.class)
 	class, now := o.class, c.Now()
 	class.Operator = o.Class.Operator
-	o.Cap.Reclass(&class)
 	c.Budgets.Charge(now, class, &o.meter)
 	if !class.Operator && o.meter.Collection() != 0 {
 		pool := c.Budgets.Collection(o.meter.Collection())

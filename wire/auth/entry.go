@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"math"
 	"slices"
 	"strings"
 
@@ -226,13 +225,13 @@ const requestMaxField = "defaultMaxRequestUnits"
 // AppendRequestMax writes a default cap of commands, if there is one.
 func AppendRequestMax(b *bson.Builder, m ratelimit.MicroRU) {
 	if m != 0 {
-		b.Double(requestMaxField, float64(m)/float64(ratelimit.RU))
+		b.Double(requestMaxField, m.Exact())
 	}
 }
 
 func parseRequestMax(d bson.Raw) ratelimit.MicroRU {
 	n, _ := d.Get(requestMaxField).AsFloat()
-	return ratelimit.MicroRU(math.Round(max(0, min(n, 1e9)) * float64(ratelimit.RU)))
+	return ratelimit.AmountOf(min(n, 1e9))
 }
 
 func parseNames(v bson.Value, kind string) (names []Name) {

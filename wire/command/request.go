@@ -4,7 +4,6 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire"
-	"github.com/cantledb/cantle/wire/explained"
 )
 
 // Request is a command whose arguments have been read once, so that its authorization and its execution use the same
@@ -49,9 +48,6 @@ func (d *Def) read(c *Call) (r Request, err error) {
 	}
 	return r, nil
 }
-
-// ExplainSelf reads the arguments of the command for its plan. The command has a plan: Def.Explain is set.
-func (c *Call) ExplainSelf() (*explained.Explained, error) { return c.Def.Explain(c, c.request) }
 
 // perform runs a command of the row, by Run of the row or of the Request. r and unread are the results of read; if
 // unread is an error, perform returns it.

@@ -46,10 +46,7 @@ func (c *Call) RequestUnitsArg(name string, v bson.Value) (ratelimit.MicroRU, er
 	if !ok || math.IsNaN(n) || n < 0 || n > requestUnitsMax {
 		return 0, outOfRequestUnits(name, v, "[")
 	}
-	if n == 0 {
-		return 0, nil
-	}
-	return max(1, ratelimit.MicroRU(n*float64(ratelimit.RU))), nil
+	return ratelimit.AmountOf(n), nil
 }
 
 // outOfRequestUnits returns the error for a number outside of the range that begins with 0, included ("[") or not ("(").
@@ -59,7 +56,8 @@ func outOfRequestUnits(name string, v bson.Value, from string) error {
 }
 
 // CapRequestUnits sets the cap of a command on ns by its argument and the defaults of the server, the application and the user; the
-// defaults of the collection follow when the command begins to work there (cluster.Op). The smallest holds. If the user may set
+// defaults of the collection follow when the command begins to work there (cluster.Op). The smallest holds; but a default
+// of the user or of a role takes the place of the server's, so that a user for backups may have a higher one. If the user may set
 // the RU/s of ns, an argument holds alone. Defaults are for commands that read or write documents, except those of
 // operators.
 func (c *Call) CapRequestUnits(ns collection.Namespace) {
@@ -78,6 +76,9 @@ func (c *Call) CapRequestUnits(ns collection.Namespace) {
 	}
 	if c.requestUnits|all|app|user|role == 0 && !c.Cluster.Budgets.HasDefaultCaps() {
 		return
+	}
+	if user|role != 0 {
+		all = 0
 	}
 	most := c.newCap(ns, then)
 	most.Lower(c.requestUnits, ratelimit.CapOfCommand)
@@ -113,7 +114,7 @@ func (c *Call) noteRunaway(ns collection.Namespace) func(*ratelimit.CapReached) 
 	return func(e *ratelimit.CapReached) {
 		s.Stats.Runaways[e.Action()].Add(1)
 		s.runawayLog.Warn().Str("command", name).Stringer("ns", ns).Str("user", user.String()).Str("app_name", app).Stringer("action", e.Action()).
-			Stringer("limit_of", e.Origin()).Float64("limit", e.Limit().Float()).Float64("used", e.Used().Float()).Msg("runaway command")
+			Stringer("limit_of", e.Origin()).Float64("limit", e.Limit().Exact()).Float64("used", e.Used().Float()).Msg("runaway command")
 	}
 }
 
@@ -137,7 +138,7 @@ func (c *Call) stoppedAtCap(e *mongoerr.Error) *mongoerr.Error {
 	b.BeginDoc("errInfo")
 	b.BeginDoc("runaway")
 	b.String("action", t.Action().String())
-	b.Double("limit", t.Limit().Float())
+	b.Double("limit", t.Limit().Exact())
 	b.String("limitOf", t.Origin().String())
 	b.Double("used", t.Used().Float())
 	if summary != "" {

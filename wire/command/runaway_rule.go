@@ -55,7 +55,7 @@ func AppendRunaway(b *bson.Builder, r ratelimit.RunawayRule) {
 	b.String("action", r.Action.String())
 	switch r.Action {
 	case ratelimit.CoolDown:
-		b.Double("coolDownThroughput", r.Rate.Float())
+		b.Double("coolDownThroughput", r.Rate.Exact())
 	case ratelimit.SwitchBucket:
 		b.Int32("bucket", int32(r.Bucket))
 	}
@@ -71,5 +71,5 @@ func RunawayOf(d bson.Raw) ratelimit.RunawayRule {
 // RequestUnitsOf reads a stored number of request units.
 func RequestUnitsOf(v bson.Value) ratelimit.MicroRU {
 	n, _ := v.AsFloat()
-	return ratelimit.MicroRU(n * float64(ratelimit.RU))
+	return ratelimit.AmountOf(n)
 }

@@ -21,7 +21,8 @@ import (
 type server struct {
 	client     *mongo.Client
 	uri        string
-	waits      *waits             // while the server throttles this verb
+	waits      *waits // while the server throttles this verb
+	limits     limits
 	consoleRun console.RunCommand // used instead of client if a verb works for the console
 }
 

@@ -95,9 +95,11 @@ func (t *transfer) end() {
 	t.close()
 }
 
-// run runs a command on the server, and retries it while the server throttles it.
+// run runs a command on the server, and retries it while the server throttles it. The command may exceed default limits of
+// request units (exceedDefaults).
 // Errors: mongo.CommandError; mongo.WriteException for single statements; errors of the connection.
 func (t *transfer) run(ctx context.Context, db string, command bson.Raw) (bson.Raw, error) {
+	command = t.exceedDefaults(ctx, command)
 	raw, err := t.waits.retry(ctx, func() ([]byte, error) {
 		return t.client.Database(db).RunCommand(mongo.NewSessionContext(ctx, t.session), []byte(command)).Raw()
 	})

@@ -37,6 +37,7 @@ func Code(err error) int32 {
 const (
 	AuthenticationFailed = 18
 	CommandNotFound      = 59
+	RequestUnitsExceeded = 8253
 	DuplicateKey         = 11000
 	RequestThrottled     = ratelimit.CodeThrottled
 )

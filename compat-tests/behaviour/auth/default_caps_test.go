@@ -134,7 +134,15 @@ func TestDefaultMaxRequestUnits(t *testing.T) {
 	ok("admin", `{"grantRolesToUser": "eve", "roles": ["outer"]}`)
 	expect(user, `{`+scan+`}`, 10.5, "role")
 
+	ok("admin", `{"createRole": "backups", "roles": [], "privileges": [], "defaultMaxRequestUnits": 100000}`)
+	backups := userWith(t, s, root, "backups", `[{"role": "readWrite", "db": "shop"}, {"role": "backups", "db": "admin"}]`)
+	ok("shop", `{"customAction": "UpdateCollection", "collection": "c", "defaultMaxRequestUnits": 0}`)
 	caps(60, 8)
+	expect(backups, `{`+scan+`}`, 0, "") // instead of the server's
+	expect(root, `{`+scan+`}`, 60, "server")
+	ok("shop", `{"customAction": "UpdateCollection", "collection": "c", "defaultMaxRequestUnits": 70}`)
+	expect(backups, `{`+scan+`}`, 70, "collection")
+
 	bsontest.Must(t, s.Stop())
 	s = harness.Start(t, o)
 	root, user, batch = as(t, s, rootCredential), as(t, s, eve), as(t, s, eve, options.Client().SetAppName("nightly"))

@@ -35,6 +35,12 @@ func (z *zoo) caps(fields string) {
 	z.ok(`{setClusterParameter: {defaultMaxRequestUnits: {` + fields + `}}, $db: "admin"}`)
 }
 
+// getMore opens a cursor on c and returns the getMore for its rest.
+func (z *zoo) getMore(open string) string {
+	z.Helper()
+	return fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c", batchSize: 3000}`, z.ok(open).Lookup("cursor", "id").Int64())
+}
+
 // code runs a command and returns the code of its error, 0 without one.
 func (z *zoo) code(cmd string) int {
 	z.Helper()
@@ -94,6 +100,21 @@ func TestRunawayActions(t *testing.T) {
 		t.Errorf("a read of the bucket that paid for a runaway command: code %d", code)
 	}
 	z.ok(`{find: "c", filter: {_id: 1}}`)
+
+	// The ledger has the whole command, and the page of a cursor, under the bucket to which it switched.
+	billed := func() float64 {
+		r := z.ok(`{aggregate: "requestUnits", pipeline: [{$match: {by: "bucket", name: "abuse.c 3"}}, {$group: {_id: null, n: {$sum: "$hundredths"}}}], cursor: {}, $db: "config"}`)
+		return number(r, "cursor", "firstBatch", "0", "n") / 100
+	}
+	before := billed()
+	if before < 100 {
+		t.Errorf("the ledger has %v RU of the bucket that paid for a read of 145 RU", before)
+	}
+	z.ok(`{customAction: "Clock", advanceMs: 10000}`)
+	z.ok(z.getMore(`{find: "c", batchSize: 0}`))
+	if page := billed() - before; page < 100 {
+		t.Errorf("the ledger has %v RU of the bucket that paid for a page", page)
+	}
 }
 
 // TestRunawayWatch checks that query settings limit the reads of a shape for some time, and that a shape of which several
@@ -160,6 +181,19 @@ func TestRunawayWatch(t *testing.T) {
 	if code := z.code(scan); code != 8253 {
 		t.Errorf("a read of a shape that is not rejected any more: code %d", code)
 	}
+
+	// A cursor whose getMore is killed counts for the shape of its find.
+	z.caps(`commands: 60, watch: {after: 2, durationSecs: 1000}`)
+	paged := `{find: "c", filter: {_id: {$gte: 0}}, batchSize: 2, maxTimeMS: 60000}`
+	for range 2 {
+		if code := z.code(z.getMore(paged)); code != 8253 {
+			t.Errorf("a getMore: code %d", code)
+		}
+	}
+	if code := z.code(paged); code != 411 {
+		t.Errorf("a find of a shape of which two getMores were killed: code %d", code)
+	}
+	z.ok(`{removeQuerySettings: {find: "c", filter: {_id: {$gte: 0}}, $db: "abuse"}, $db: "admin"}`)
 
 	// Settings by hand stay, and those without a duration have no end.
 	set(`runaway: {maxRequestUnits: 4}, durationSecs: 1`)

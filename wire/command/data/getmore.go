@@ -258,10 +258,12 @@ func receiptOf(c *command.Call, cur *cursor.Cursor) int64 {
 }
 
 // addReceipt sets the charge of a getMore, in micro request units: the charge of its cursor minus before, the
-// cursor's charge when the getMore began.
+// cursor's charge when the getMore began. The getMore pays as its cursor, whose throughput bucket it may have changed
+// (ratelimit.SwitchBucket).
 func addReceipt(c *command.Call, cur *cursor.Cursor, before int64) {
 	if s, ok := cur.Source().(charger); ok {
 		c.Page.Charge = s.charge() - before
+		c.PayAs(s.class())
 	}
 }
 

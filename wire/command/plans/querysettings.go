@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"context"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -243,7 +244,7 @@ func (s *State) runSetQuerySettings(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	q, err := s.putSettings(c, hash, query, shape, change)
+	q, err := s.putSettings(c.Ctx, hash, query, shape, change)
 	if err != nil {
 		return err
 	}
@@ -253,9 +254,9 @@ func (s *State) runSetQuerySettings(c *command.Call) error {
 
 // putSettings stores settings for a query shape, whose given fields are merged into the existing ones, and returns the result.
 // Settings that have expired are removed.
-func (s *State) putSettings(c *command.Call, hash string, query, shape, change bson.Raw) (q *querySetting, err error) {
-	err = s.querySettings.Change(c.Ctx, func() (bson.Raw, error) {
-		list := s.querySettings.unexpired(c.Cluster.Now())
+func (s *State) putSettings(ctx context.Context, hash string, query, shape, change bson.Raw) (q *querySetting, err error) {
+	err = s.querySettings.Change(ctx, func() (bson.Raw, error) {
+		list := s.querySettings.unexpired(s.Cluster.Now())
 		at := slices.IndexFunc(list, func(q *querySetting) bool { return q.hash == hash })
 		merged, query, shape := change, query, shape
 		if at >= 0 {

@@ -33,59 +33,60 @@ func shapeOrHash(c *command.Call, check func(*command.Def, *explained.Explained)
 		return "", nil, nil, mongoerr.WrongType(c.Field(c.Name()), c.Value.Type.String(), "string", "object")
 	}
 	query = d.Clone()
-	shape, err = representative(c, query, check)
+	_, shape, err = representative(c, query, check)
 	if err != nil {
 		return "", nil, nil, err
 	}
 	return shapeHash(shape), query, shape, nil
 }
 
-// representative returns the query shape of an example query. If check is not nil, it also refuses a query that check
-// refuses.
+// representative returns what an example query reads, and its query shape. If check is not nil, it also refuses a query that
+// check refuses.
 // Errors: 7746402 for a command that cannot have settings, IDLFailedToParse (40414) without $db, errors of check and
 // of the example.
-func representative(c *command.Call, query bson.Raw, check func(*command.Def, *explained.Explained) error) (bson.Raw, error) {
+func representative(c *command.Call, query bson.Raw, check func(*command.Def, *explained.Explained) error) (x *explained.Explained, shape bson.Raw, err error) {
 	first, _ := query.First()
 	def := c.Server.Lookup(string(first.Name))
 	if def == nil || !def.Facts.Has(command.Settable) {
-		return nil, mongoerr.New(7746402, "query settings are for find, distinct and aggregate, not for %q", first.Name)
+		return nil, nil, mongoerr.New(7746402, "query settings are for find, distinct and aggregate, not for %q", first.Name)
 	}
 	v := query.Get("$db")
 	if v.IsNullish() {
-		return nil, mongoerr.MissingField(c.Field(c.Name()) + ".$db")
+		return nil, nil, mongoerr.MissingField(c.Field(c.Name()) + ".$db")
 	}
 	db, ok := v.Str()
 	if !ok {
-		return nil, mongoerr.WrongType(c.Field(c.Name())+".$db", v.Type.String(), "string")
+		return nil, nil, mongoerr.WrongType(c.Field(c.Name())+".$db", v.Type.String(), "string")
 	}
 	if err := collection.CheckDatabaseName(db); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	part, err := c.Part(db, query)
 	if err == nil {
 		err = part.Err
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	inner := *c
 	inner.DB = db
 	inner.Become(def, query)
-	x, err := def.Explain(&inner, part.Request)
+	x, err = def.Explain(&inner, part.Request)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if x.Pipeline != nil {
 		if _, err := agg.Parse(c.Env(), x.Pipeline.Stages, agg.Options{NS: x.Ns}); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if check != nil {
 		if err := check(def, x); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return queryShape(&inner, x)
+	shape, err = queryShape(&inner, x)
+	return x, shape, err
 }
 
 // mayHaveSettings refuses a query that cannot have query settings.
@@ -180,7 +181,7 @@ func runawayArg(c *command.Call, b *bson.Builder, v bson.Value) error {
 		err = command.CheckRunaway(field, rule)
 	}
 	b.BeginDoc("runaway")
-	b.Double("maxRequestUnits", float64(limit)/float64(ratelimit.RU))
+	b.Double("maxRequestUnits", limit.Exact())
 	command.AppendRunaway(b, rule)
 	b.End()
 	return err
@@ -292,8 +293,8 @@ func mergedSettings(old, change bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// effectiveSettings returns query settings without the fields that have no effect: hints that allow no index, and
-// reject: false.
+// effectiveSettings returns query settings without the fields that have no effect: hints that allow no index,
+// reject: false, and a runaway without a maximum.
 // Errors: 7746604 if at most a comment remains.
 func effectiveSettings(d bson.Raw) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
@@ -301,6 +302,9 @@ func effectiveSettings(d bson.Raw) (bson.Raw, error) {
 	for _, name := range settingsFields {
 		v, ok := d.Lookup(name)
 		if !ok || name == "reject" && !v.Truthy() {
+			continue
+		}
+		if d, isDoc := v.Doc(); isDoc && name == "runaway" && command.RequestUnitsOf(d.Get("maxRequestUnits")) == 0 {
 			continue
 		}
 		if list, isArray := v.Array(); isArray && name == "indexHints" {

@@ -1,7 +1,9 @@
 package plans
 
 import (
+	"context"
 	"sync"
+	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/ratelimit"
@@ -19,17 +21,17 @@ const (
 	representativeMax = 16 << 10
 )
 
-// representativeOf returns the query of a command for its query settings: without the arguments of every command except $db;
-// nil if it is long.
-func representativeOf(c *command.Call) bson.Raw {
+// storeTimeout bounds the time in which the settings of a rejected shape are stored, while the killed read waits.
+const storeTimeout = 10 * time.Second
+
+// representativeOf returns the query of a command for its query settings: the body without the arguments of every command
+// except $db.
+func representativeOf(body bson.Raw) bson.Raw {
 	b := bson.NewBuilder(nil)
-	for name, v := range c.Body.Fields() {
+	for name, v := range body.Fields() {
 		if n := string(name); n == "$db" || !arguments.Generic(n) {
 			b.Value(n, v)
 		}
-	}
-	if b.Len() > representativeMax {
-		return nil
 	}
 	return b.Doc()
 }
@@ -55,25 +57,29 @@ func (w *runawayWatch) count(hash string, n int64) bool {
 	return true
 }
 
-// NoteRunaway counts a read that was killed at the default cap of the server or of its collection, by its query shape. After
+// NoteRunaway counts a read that was killed, also in a getMore, at the default cap of the server or of its collection, by its query shape. After
 // as many as the cluster parameter defaultMaxRequestUnits.watch has, it rejects the shape by query settings that expire,
 // unless the shape has settings. Caps of an application, a bucket, a user or a role do not count: a client chooses
 // the first two itself, and a rejected shape is rejected for all clients.
 func (s *State) NoteRunaway(c *command.Call, e *ratelimit.CapReached) {
 	after, duration := s.Settings.RunawayWatch()
-	if o := e.Origin(); after == 0 || o != ratelimit.CapOfServer && o != ratelimit.CapOfCollection || !c.Def.Facts.Has(command.Settable) {
+	if o := e.Origin(); after == 0 || o != ratelimit.CapOfServer && o != ratelimit.CapOfCollection {
 		return
+	}
+	body := c.Body
+	if c.Page.Opened != nil {
+		body = c.Page.Opened
 	}
 	meter := c.Op.Env.Meter
 	c.Op.Env.Meter = nil // it has reached its cap
 	defer func() { c.Op.Env.Meter = meter }()
-	x, err := c.ExplainSelf()
-	if err != nil || mayHaveSettings(c.Def, x) != nil {
-		return
-	}
-	shape, err := queryShape(c, x)
+	query := representativeOf(body)
+	x, shape, err := representative(c, query, mayHaveSettings)
 	if err != nil {
 		return
+	}
+	if len(query) > representativeMax {
+		query = nil
 	}
 	hash := shapeHash(shape)
 	if s.querySettings.of(x, hash, c.Cluster.Now()) != nil {
@@ -88,9 +94,11 @@ func (s *State) NoteRunaway(c *command.Call, e *ratelimit.CapReached) {
 	b.BeginDoc("comment")
 	b.Int64("runaways", after)
 	b.String("limitOf", e.Origin().String())
-	b.Double("limit", e.Limit().Float())
+	b.Double("limit", e.Limit().Exact())
 	b.End()
-	if _, err := s.putSettings(c, hash, representativeOf(c), shape, b.Doc()); err != nil {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Ctx), storeTimeout) // the time limit of a cursor has been stopped
+	defer cancel()
+	if _, err := s.putSettings(ctx, hash, query, shape, b.Doc()); err != nil {
 		s.Log.Warn().Err(err).Str("query_shape_hash", hash).Msg("a query shape with runaway commands could not be rejected")
 		return
 	}

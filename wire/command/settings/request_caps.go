@@ -2,6 +2,7 @@ package settings
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
@@ -29,12 +30,12 @@ type requestCaps struct {
 // doc returns the value with all fields.
 func (p requestCaps) doc() bson.Raw {
 	b := bson.NewBuilder(nil)
-	b.Double("commands", p.commands.Float())
+	b.Double("commands", p.commands.Exact())
 	b.BeginArray("applications")
 	for _, name := range slices.Sorted(maps.Keys(p.applications)) {
 		b.BeginDoc("")
 		b.String("appName", name)
-		b.Double("maxRequestUnits", p.applications[name].Float())
+		b.Double("maxRequestUnits", p.applications[name].Exact())
 		b.End()
 	}
 	b.End()
@@ -87,9 +88,12 @@ func parseRequestCaps(c *command.Call, v bson.Raw) (bson.Raw, error) {
 // parseApplications reads the field applications.
 func (p *requestCaps) parseApplications(c *command.Call, v bson.Value) error {
 	field := requestCapsName + ".applications"
-	list, err := c.DocArray(field, v, applicationsMax)
+	list, err := c.DocArray(field, v, math.MaxInt32)
 	if err != nil {
 		return err
+	}
+	if len(list) > applicationsMax {
+		return mongoerr.New(mongoerr.BadValue, "%s may have %d applications, and has %d: give the other clients a limit by their user, role or throughput bucket", field, applicationsMax, len(list))
 	}
 	for _, d := range list {
 		name, most := "", ratelimit.MicroRU(0)

@@ -89,7 +89,7 @@ func appendSwitches(b *bson.Builder, s catalog.Switches) {
 		}
 	}
 	if s.RequestMax != 0 {
-		b.Double("defaultMaxRequestUnits", ratelimit.MicroRU(s.RequestMax).Float())
+		b.Double("defaultMaxRequestUnits", ratelimit.MicroRU(s.RequestMax).Exact())
 	}
 	if s.Buckets == ([catalog.BucketsMax]catalog.Bucket{}) {
 		return
@@ -106,7 +106,7 @@ func appendSwitches(b *bson.Builder, s catalog.Switches) {
 			b.String("appName", k.AppName)
 		}
 		if k.RequestMax != 0 {
-			b.Double("defaultMaxRequestUnits", ratelimit.MicroRU(k.RequestMax).Float())
+			b.Double("defaultMaxRequestUnits", ratelimit.MicroRU(k.RequestMax).Exact())
 		}
 		b.End()
 	}
