@@ -20,8 +20,35 @@ const (
 	InjectedLimit  Limit = "injected"  // a refusal that a test injected
 )
 
-// Limits lists all limits.
+// Limits lists all limits. The stored history uses their order: a new one is the last.
 var Limits = [...]Limit{PartitionLimit, DatabaseLimit, BucketLimit, PriorityLimit, QueueLimit, MetadataLimit, InjectedLimit}
+
+// LimitCounts counts refused documents or statements by the limit that refused them, in the order of Limits.
+type LimitCounts [len(Limits)]int64
+
+// Count adds a refusal by a limit; an unknown one counts as InjectedLimit.
+func (n *LimitCounts) Count(l Limit) {
+	at := slices.Index(Limits[:], l)
+	if at < 0 {
+		at = slices.Index(Limits[:], InjectedLimit)
+	}
+	n[at]++
+}
+
+// Add adds the counts of o.
+func (n *LimitCounts) Add(o *LimitCounts) {
+	for i := range n {
+		n[i] += o[i]
+	}
+}
+
+// Sum returns the number of refusals by all limits.
+func (n *LimitCounts) Sum() (sum int64) {
+	for _, x := range n {
+		sum += x
+	}
+	return sum
+}
 
 // refusalCounts counts refusals since the start, in the order of Limits.
 type refusalCounts [len(Limits)]atomic.Int64

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/history"
 )
 
@@ -24,7 +25,9 @@ type linesReply struct {
 	P50         []float32 `json:"p50"`
 	P99         []float32 `json:"p99"`
 	Connections []float32 `json:"connections"`
-	Incomplete  []string  `json:"incomplete,omitempty"` // servers that did not answer
+	// RefusedBy is Refused by limit, without limits that refused nothing.
+	RefusedBy  map[ratelimit.Limit][]float32 `json:"refusedBy,omitempty"`
+	Incomplete []string                      `json:"incomplete,omitempty"` // servers that did not answer
 }
 
 // newLines converts columns into a list per number.
@@ -39,8 +42,24 @@ func newLines(l history.Lines) *linesReply {
 			row := out.rows()[j]
 			*row = append(*row, v)
 		}
+		for j, v := range t.RefusedBy {
+			if v > 0 {
+				out.refusedBy(ratelimit.Limits[j], len(l.Totals))[i] = v
+			}
+		}
 	}
 	return out
+}
+
+// refusedBy returns the list of a limit, made on first use.
+func (l *linesReply) refusedBy(limit ratelimit.Limit, columns int) []float32 {
+	if l.RefusedBy == nil {
+		l.RefusedBy = map[ratelimit.Limit][]float32{}
+	}
+	if l.RefusedBy[limit] == nil {
+		l.RefusedBy[limit] = make([]float32, columns)
+	}
+	return l.RefusedBy[limit]
 }
 
 // rows returns the lists of numbers in a reply, in the order of its fields, so that one loop fills all of them.

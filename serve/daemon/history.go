@@ -61,17 +61,20 @@ func (d *Daemon) sampleHistory(ctx context.Context) {
 }
 
 // recordCommand counts a command that read or wrote documents in the history: for each partition that the command
-// visited, and for the whole server; a refused command for the server only, and a command of an operator not at all. The
-// time for which the command waited for new documents does not count as duration.
+// visited, and for the whole server; a refused command, also one on the catalog, for the server only, and a command of an operator not at
+// all. The time for which the command waited for new documents does not count as duration.
 func recordCommand(h *history.Recorder, c *command.Call, e command.Outcome) {
-	if !c.Def.Costly() || c.Op.Unmetered || c.Op.Class.Operator {
+	if c.Op.Unmetered || c.Op.Class.Operator {
+		return
+	}
+	if n := c.RefusedStatements(e); n != (ratelimit.LimitCounts{}) {
+		h.CountRefused(&n)
+	}
+	if !c.Def.Costly() {
 		return
 	}
 	took := max(0, e.Took-c.Progress().Idle.Sum())
 	outcome, at := history.DidRead, ratelimit.HasRead
-	if n := c.RefusedStatements(e); n > 0 {
-		h.CountRefused(n)
-	}
 	switch {
 	case e.Refused():
 		return

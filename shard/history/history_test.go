@@ -84,20 +84,27 @@ func TestRefused(t *testing.T) {
 	w.Update()
 	hot := w.shards()[0]
 	w.write(hot, 60) // 300 RU of 200
-	for range 7 {
+	for i := range 7 {
 		if w.cluster.Budgets.Admit(w.clock.Now(), ratelimit.Scope{Collection: id, Shards: []int{hot}}, ratelimit.Class{}) == nil {
 			t.Fatal("admitted into debt")
 		}
-		w.CountRefused(1)
+		w.CountRefused(refusedBy([]ratelimit.Limit{ratelimit.PartitionLimit, ratelimit.BucketLimit}[i/5]))
 	}
 	w.clock.Advance(time.Second)
 	from := start.Unix()
-	if got := w.Lines(history.Seconds, from, from+1).Totals[0]; got.Refused != 7 || got.Busiest != 150 || got.Provisioned != 400 {
+	if got := w.Lines(history.Seconds, from, from+1).Totals[0]; got.Refused != 7 || got.Busiest != 150 || got.Provisioned != 400 || got.RefusedBy != [len(ratelimit.Limits)]float32{0: 5, 2: 2} {
 		t.Errorf("%+v", got)
 	}
 	if got := cells(w.Heat(history.Seconds, history.Refused, "", from, from+1).Rows[0]); !about(got, 7) {
 		t.Errorf("refused %v", got)
 	}
+}
+
+// refusedBy returns one refusal by a limit.
+func refusedBy(l ratelimit.Limit) *ratelimit.LimitCounts {
+	n := ratelimit.LimitCounts{}
+	n.Count(l)
+	return &n
 }
 
 // Splits and reshards are events; a split ends a row and begins others.
@@ -155,9 +162,11 @@ func TestKept(t *testing.T) {
 	w.Update()
 	hot := w.shards()[1]
 	w.write(hot, 10)
+	w.CountRefused(refusedBy(ratelimit.BucketLimit))
 	w.clock.Advance(300 * time.Second)
 	w.Update()
 	w.write(hot, 30)
+	w.CountRefused(refusedBy(ratelimit.QueueLimit))
 	w.clock.Advance(2 * time.Second)
 	w.Save(t.Context())
 	w.clock.Advance(3 * time.Second)
@@ -175,15 +184,20 @@ func TestKept(t *testing.T) {
 		}
 		if l := w.Lines(history.Fives, from, from+400); len(l.Totals) != 1 || math.Abs(float64(l.Totals[0].Writes)-10.0/300) > 0.001 {
 			t.Errorf("%s: five minutes %+v", when, l)
+		} else if l.Totals[0].RefusedBy != [len(ratelimit.Limits)]float32{2: 1.0 / 300} {
+			t.Errorf("%s: refused by %v", when, l.Totals[0].RefusedBy)
 		}
 	}
 	check(w, "before")
 	check(v, "after")
 	v.write(hot, 30)
+	v.CountRefused(refusedBy(ratelimit.PartitionLimit))
 	v.clock.Advance(300 * time.Second)
 	got := v.Lines(history.Fives, from+300, from+600).Totals
 	if len(got) != 1 || math.Abs(float64(got[0].Writes)-0.2) > 0.01 {
 		t.Errorf("the column that the restart interrupted: %+v", got)
+	} else if got[0].RefusedBy != [len(ratelimit.Limits)]float32{0: 1.0 / 300, 4: 1.0 / 300} {
+		t.Errorf("the column that the restart interrupted: refused by %v", got[0].RefusedBy)
 	}
 	u := openWorld(t, w.store, ratelimit.NewVirtualClock(start.Add(30*24*time.Hour)))
 	for _, r := range u.Heat(history.Fives, history.RU, "", 0, math.MaxInt64/2).Rows {

@@ -323,6 +323,9 @@ func (r *ring) resume(c column, t Total) {
 	}
 	all := [metricCount]float32{RU: t.RU, Reads: t.Reads, Writes: t.Writes, Refused: t.Refused, Failed: t.Failed, KiB: t.KiB, Latency: t.P50}
 	s := sums{work: workOf(func(m Metric) float64 { return float64(all[m]) }), provisioned: float64(t.Provisioned), connections: float64(t.Connections), busiest: float64(t.Busiest)}
+	for i, v := range t.RefusedBy {
+		s.refusedBy[i] = n(float64(v))
+	}
 	s.durations[durationBucket(millis(t.P50))] += s.reads + s.writes + s.fails
 	r.sum.add(&s)
 }

@@ -25,6 +25,9 @@ func (t *Total) add(o *Total) {
 	t.Connections += o.Connections
 	t.Provisioned, t.Busiest = max(t.Provisioned, o.Provisioned), max(t.Busiest, o.Busiest)
 	t.P50, t.P99 = max(t.P50, o.P50), max(t.P99, o.P99)
+	for i, v := range o.RefusedBy {
+		t.RefusedBy[i] += v
+	}
 }
 
 // rowName identifies a partition in the histories of several servers, also across the shard maps of a collection.

@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"sync/atomic"
 	"time"
+
+	"github.com/cantledb/cantle/ratelimit"
 )
 
 // Total holds the load of the whole server in one column: RU, requests and KiB are averages per second, the others
@@ -19,6 +21,8 @@ type Total struct {
 	KiB         float32 // kibibytes of documents read, returned or stored
 	P50, P99    float32 // median and 99th percentile of the duration of requests, in milliseconds
 	Connections float32
+	// RefusedBy is Refused by limit, in the order of ratelimit.Limits.
+	RefusedBy [len(ratelimit.Limits)]float32 `json:",omitzero"`
 }
 
 // sums collects the work of the whole server until the column is full, and then makes a Total.
@@ -26,6 +30,7 @@ type sums struct {
 	work
 	provisioned, connections, busiest float64 // highest seen
 	durations                         histogram
+	refusedBy                         ratelimit.LimitCounts // adds up to refused
 }
 
 func (s *sums) add(o *sums) {
@@ -34,12 +39,17 @@ func (s *sums) add(o *sums) {
 	for i, n := range o.durations {
 		s.durations[i] += n
 	}
+	s.refusedBy.Add(&o.refusedBy)
 }
 
 func (s *sums) total(seconds int64) Total {
 	v := func(m Metric) float32 { return float32(s.value(m, seconds)) }
-	return Total{RU: v(RU), Provisioned: float32(s.provisioned), Busiest: float32(s.busiest), Reads: v(Reads), Writes: v(Writes), Refused: v(Refused),
+	t := Total{RU: v(RU), Provisioned: float32(s.provisioned), Busiest: float32(s.busiest), Reads: v(Reads), Writes: v(Writes), Refused: v(Refused),
 		Failed: v(Failed), KiB: v(KiB), P50: s.durations.quantile(0.5), P99: s.durations.quantile(0.99), Connections: float32(s.connections)}
+	for i, n := range s.refusedBy {
+		t.RefusedBy[i] = float32(n) / float32(seconds)
+	}
+	return t
 }
 
 // Latencies are counted by powers of two of microseconds, each divided in four parts: a quantile is
@@ -90,15 +100,20 @@ func (h *histogram) quantile(part float64) float32 {
 
 // counters are incremented by requests as they end.
 type counters struct {
-	reads, writes, refused, failed atomic.Int64
-	durations                      [durationBuckets]atomic.Int64
+	reads, writes, failed atomic.Int64
+	refused               [len(ratelimit.Limits)]atomic.Int64
+	durations             [durationBuckets]atomic.Int64
 }
 
 // take moves the counts into s, and resets them to 0.
 func (c *counters) take(s *sums) {
 	s.reads += c.reads.Swap(0)
 	s.writes += c.writes.Swap(0)
-	s.refused += c.refused.Swap(0)
+	for i := range c.refused {
+		n := c.refused[i].Swap(0)
+		s.refused += n
+		s.refusedBy[i] += n
+	}
 	s.fails += c.failed.Swap(0)
 	for i := range c.durations {
 		if c.durations[i].Load() != 0 {
@@ -118,7 +133,13 @@ const (
 )
 
 // CountRefused counts statements, documents of an insert, that were refused for lack of request units.
-func (r *Recorder) CountRefused(n int64) { r.ended.refused.Add(n) }
+func (r *Recorder) CountRefused(by *ratelimit.LimitCounts) {
+	for i, n := range by {
+		if n > 0 {
+			r.ended.refused[i].Add(n)
+		}
+	}
+}
 
 // Ended counts a request that has ended, of any collection. It costs a few atomic adds.
 func (r *Recorder) Ended(o Outcome, took time.Duration) {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
@@ -147,10 +148,10 @@ func (c *Call) forgetResults(txn storage.Txn) {
 // statementResults collects what the session has to be given about the statements of a retryable write or of a
 // transaction.
 type statementResults struct {
-	recorded []recordedResult // what the session will remember when the command ends
-	retried  []int32          // answered from the session's record
-	failed   []int32          // numbers of statements whose results in recorded are ignored
-	refused  int64            // statements that failed for lack of request units
+	recorded []recordedResult      // what the session will remember when the command ends
+	retried  []int32               // answered from the session's record
+	failed   []int32               // numbers of statements whose results in recorded are ignored
+	refused  ratelimit.LimitCounts // statements that failed for lack of request units
 }
 
 // recordedResult is one result that a range of statements have in common. The session remembers it after the command
@@ -181,17 +182,27 @@ func (c *Call) CountRefused(errs []mongoerr.WriteError) {
 
 func (c *Call) countRefused(e *mongoerr.Error) {
 	if e.Code == ratelimit.CodeThrottled {
-		c.results.refused++
+		c.results.refused.Count(limitOf(e))
 	}
 }
 
-// RefusedStatements returns the number of statements that were refused for lack of request units: those of a write, at
-// least one if the whole command was. e is the outcome of the command.
-func (c *Call) RefusedStatements(e Outcome) int64 {
-	if e.Refused() {
-		return max(1, c.results.refused)
+// limitOf returns the limit that refused a statement; InjectedLimit for an error that a fail point made.
+func limitOf(err error) ratelimit.Limit {
+	var t *ratelimit.Throttled
+	if errors.As(err, &t) {
+		return t.Limit
 	}
-	return c.results.refused
+	return ratelimit.InjectedLimit
+}
+
+// RefusedStatements returns the number of statements that were refused for lack of request units, by limit: those of a write,
+// at least one if the whole command was. e is the outcome of the command.
+func (c *Call) RefusedStatements(e Outcome) ratelimit.LimitCounts {
+	n := c.results.refused
+	if e.Refused() && n.Sum() == 0 {
+		n.Count(limitOf(e.Err))
+	}
+	return n
 }
 
 // rememberResults passes the recorded results to the session, which answers retries from them. Results of statements

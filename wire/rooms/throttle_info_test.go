@@ -60,6 +60,10 @@ func TestThrottleInfo(t *testing.T) {
 			t.Errorf("%d refusals by the limit %s are counted", n, l)
 		}
 	}
+	r = c.ok(`{customAction: "GetRequestReport", $db: "admin"}`)
+	if by := fmt.Sprint(at(r, "throttledBy")); by != `{ partition: 1, database: 1, bucket: 1, priority: 1, injected: 2 }` {
+		t.Errorf("the report: %s", by)
+	}
 	c.ok(`{customAction: "InjectThrottle", collection: "c", kind: "write", nth: 2, count: -1}`)
 	r = c.ok(`{bulkWrite: 1, $db: "admin", ordered: false, nsInfo: [{ns: "test.c"}], ops: [{update: 0, filter: {k: 1}, updateMods: {$set: {a: 1}}}, {insert: 0, document: {k: 2}}]}`)
 	if text(at(r, "cursor.firstBatch.1.errInfo.throttle.limit")) != "injected" {

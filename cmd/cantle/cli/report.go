@@ -23,6 +23,9 @@ values) since the server started or the last --reset, the most expensive first.
   fan-outs      runs that visited several partitions
   refused       documents or statements that were refused because request units were used up
 
+If there were refusals, a line below counts them by the limit that refused: partition,
+database, bucket, priority, queue, injected, as in errInfo.throttle.
+
 A second table has the applications (appName), drivers and users with most of the recent RU
 and refusals, to users that may see them (clusterMonitor): RU and refused since they are
 among those, and the share of the recent RU, in which a request of 15 minutes ago has half
@@ -163,6 +166,14 @@ func printShapes(out io.Writer, reply bson.Raw) {
 	fmt.Fprintln(out)
 	if ru := float(reply, "ruOperators"); ru > 0 {
 		fmt.Fprintf(out, "besides, %s RU of operators (console, diagnosis), outside of the budgets, since the server started\n", columns.Amount(ru))
+	}
+	if by, ok := reply.Get("throttledBy").Doc(); ok {
+		var parts []string
+		for limit, n := range by.Fields() {
+			count, _ := n.AsInt64()
+			parts = append(parts, fmt.Sprintf("%s %d", limit, count))
+		}
+		fmt.Fprintf(out, "refused by the limit of: %s\n", strings.Join(parts, ", "))
 	}
 	for _, n := range notes {
 		fmt.Fprintf(out, "\n%s\n", n)

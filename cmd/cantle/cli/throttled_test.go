@@ -51,6 +51,9 @@ func TestVerbsWhileThrottled(t *testing.T) {
 		if code := verbStatus(t, verb, "", &out, &errs, uri, "test.slow"); code != 0 || strings.Contains(errs.String(), "throttled") {
 			t.Errorf("%s: status %d\n%s", verb, code, errs.String())
 		}
+		if verb == "report" && !strings.Contains(out.String(), "\nrefused by the limit of: partition ") {
+			t.Errorf("report: %s", out.String())
+		}
 	}
 	exhaust(t, db)
 	errs := &advancing{advance: func() { run(t, db.Client().Database("admin"), `{customAction: "Clock", advanceMs: 60000}`) }}

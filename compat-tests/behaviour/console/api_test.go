@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,6 +78,14 @@ func TestThrottled(t *testing.T) {
 		s.pass(1)
 	}
 	s.get("/api/v1/warnings").want(200, `"kind":"throttled"`, "the only partition is at its limit of 400 RU/s: ", "requests refused in the last minute")
+	var l struct {
+		Refused   []float64
+		RefusedBy map[string][]float64
+	}
+	s.get("/api/v1/lines?from=-20").into(&l)
+	if by := l.RefusedBy["partition"]; len(l.RefusedBy) != 1 || len(by) == 0 || slices.Max(by) == 0 || !slices.Equal(by, l.Refused) {
+		t.Errorf("refused %v, by limit %v", l.Refused, l.RefusedBy)
+	}
 	var r struct {
 		Refused, Enough float64
 		RefusedColumns  int

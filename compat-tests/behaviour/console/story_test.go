@@ -180,5 +180,6 @@ func TestThrottledPage(t *testing.T) {
 	b.open("#/operations")
 	b.has("the partition", "the only partition is at its limit of 400 RU/s: ")
 	b.check("and the request", "/find.*test.small/s.test(document.querySelector('section[aria-label=Throttled] tbody tr').innerText)")
+	b.check("and the limit", "/partition.*the RU\\/s of one partition/s.test(document.querySelector('section[aria-label=Throttled]').innerText)")
 	b.picture("throttled")
 }

@@ -51,6 +51,11 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	b.Double("ruOperators", c.Cluster.Budgets.OperatorCharge().Float())
 	b.String("prices", c.Cluster.Budgets.PriceList().String())
 	b.Int32("shapes", int32(sum.shapes))
+	refused := ratelimit.LimitCounts{}
+	for _, one := range sum.list {
+		refused.Add(&one.refusedDocs)
+	}
+	appendRefusedBy(b, &refused)
 	callers, now := c.Server.MaySeeCallers(c.ConnState.Login), c.Cluster.Now()
 	b.BeginArray("requests")
 	for _, one := range sum.list[:min(len(sum.list), int(a.top))] {
@@ -111,6 +116,20 @@ func appendAccount(c *command.Call, reset bool) {
 	b.End()
 }
 
+// appendRefusedBy appends the refused documents or statements by limit, if there are some.
+func appendRefusedBy(b *bson.Builder, n *ratelimit.LimitCounts) {
+	if n.Sum() == 0 {
+		return
+	}
+	b.BeginDoc("throttledBy")
+	for i, l := range ratelimit.Limits {
+		if n[i] > 0 {
+			b.Int64(string(l), n[i])
+		}
+	}
+	b.End()
+}
+
 // appendFields appends the fields in the filter of a shape.
 func (s *shape) appendFields(b *bson.Builder) {
 	b.BeginArray("fields")
@@ -151,7 +170,8 @@ func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.M
 	b.Int64("fanOuts", s.fanOuts)
 	b.Int64("failed", s.failed)
 	b.Int64("throttled", s.refused)
-	b.Int64("throttledDocuments", s.refusedDocs)
+	b.Int64("throttledDocuments", s.refusedDocs.Sum())
+	appendRefusedBy(b, &s.refusedDocs)
 	if !s.lastFanOut.IsZero() {
 		b.DateTime("lastFanOut", s.lastFanOut.UnixMilli())
 	}
@@ -185,8 +205,8 @@ func appendMinutes(b *bson.Builder, s *shape) {
 
 // refusedWarning describes how much of a shape was refused for lack of request units.
 func refusedWarning(s *shape) string {
-	if s.refusedDocs > s.refused {
-		return fmt.Sprintf("refused: %d documents or statements in %d runs, because request units were used up", s.refusedDocs, s.runs)
+	if n := s.refusedDocs.Sum(); n > s.refused {
+		return fmt.Sprintf("refused: %d documents or statements in %d runs, because request units were used up", n, s.runs)
 	}
 	return fmt.Sprintf("refused: %d of %d runs, because request units were used up", s.refused, s.runs)
 }
@@ -212,7 +232,7 @@ func shapeWarnings(c *command.Call, s *shape, average ratelimit.MicroRU) (out []
 				s.fanOuts, s.runs, s.partitions, s.fanOutCharge, strings.Join(missing, ", ")))
 		}
 	}
-	if s.refusedDocs > 0 {
+	if s.refusedDocs.Sum() > 0 {
 		out = append(out, refusedWarning(s))
 	}
 	if average > ratelimit.Expensive && s.command != "insert" { // the size of an insert is its client's, and explain refuses it

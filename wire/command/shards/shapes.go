@@ -50,8 +50,8 @@ type shape struct {
 	filter, sort      string
 	fields            []filterField
 	runs, failed      int64
-	refused           int64 // runs that were refused as a whole
-	refusedDocs       int64 // documents or statements that were refused, at least one for each refused run
+	refused           int64                 // runs that were refused as a whole
+	refusedDocs       ratelimit.LimitCounts // documents or statements that were refused, at least one for each refused run
 	charge, maxCharge ratelimit.MicroRU
 	took, slowest     time.Duration
 	loaded            int64 // documents
@@ -93,10 +93,10 @@ type shapeRun struct {
 	partitions int   // partitions of the collection
 	failed     bool
 	refused    bool
-	docs       int64 // documents or statements that were refused
-	more       bool  // a getMore: its query has been counted already
-	ran        int   // statements that were not refused
-	priced     bool  // the prices of the shape are needed
+	docs       ratelimit.LimitCounts // documents or statements that were refused
+	more       bool                  // a getMore: its query has been counted already
+	ran        int                   // statements that were not refused
+	priced     bool                  // the prices of the shape are needed
 	caller     *ratelimit.Caller
 }
 
@@ -190,17 +190,18 @@ func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
 	if r.refused {
 		s.refused++
 	}
-	s.refusedDocs += r.docs
+	s.refusedDocs.Add(&r.docs)
 	s.charge += r.charge
 	s.paid += r.paid
-	s.pending.Add(history.ShapeWork{RU: ru, Runs: queries, Refused: r.docs})
+	refused := r.docs.Sum()
+	s.pending.Add(history.ShapeWork{RU: ru, Runs: queries, Refused: refused})
 	s.maxCharge = max(s.maxCharge, r.charge)
 	s.took += r.took
 	s.slowest = max(s.slowest, r.took)
 	s.loaded += r.loaded
 	s.last = now
 	s.times.add(r.took)
-	s.callers.Add(r.caller, queries, r.docs, r.charge, now)
+	s.callers.Add(r.caller, queries, refused, r.charge, now)
 	at := int32(now.Unix() / 60)
 	m := &s.minutes[uint32(at)%shapeMinutes]
 	if m.at != at {
@@ -208,7 +209,7 @@ func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
 	}
 	m.ru += float32(ru)
 	m.runs += uint32(queries)
-	m.refused += uint32(min(r.docs, math.MaxUint32-int64(m.refused)))
+	m.refused += uint32(min(refused, math.MaxUint32-int64(m.refused)))
 	if r.visited > 0 {
 		s.visited += int64(r.visited)
 		s.visits++

@@ -149,10 +149,14 @@ func (r *reportSum) add(others []bson.Raw, now time.Time) {
 
 // counters returns the counters of a shape that merge adds up, by the names that they have in answers of peers.
 func (s *shape) counters() map[string]*int64 {
-	return map[string]*int64{
-		"runs": &s.runs, "failed": &s.failed, "refused": &s.refused, "refusedDocs": &s.refusedDocs, "charge": (*int64)(&s.charge), "took": (*int64)(&s.took),
+	list := map[string]*int64{
+		"runs": &s.runs, "failed": &s.failed, "refused": &s.refused, "charge": (*int64)(&s.charge), "took": (*int64)(&s.took),
 		"loaded": &s.loaded, "visited": &s.visited, "visits": &s.visits, "paid": &s.paid, "fanOuts": &s.fanOuts, "fanned": (*int64)(&s.fanOutCharge),
 	}
+	for i, l := range ratelimit.Limits {
+		list["refused by "+string(l)] = &s.refusedDocs[i]
+	}
+	return list
 }
 
 // merge adds the counts of the same shape at a peer.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/history"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -76,7 +77,7 @@ func TestTakeShapes(t *testing.T) {
 	}
 	run(shapeRun{charge: 2e6, ran: 1})
 	run(shapeRun{charge: 3e6, more: true})
-	run(shapeRun{docs: 7, refused: true})
+	run(shapeRun{docs: ratelimit.LimitCounts{3, 4}, refused: true})
 	if shapes, others, w := take(); shapes != 1 || others != 0 || w != (history.ShapeWork{RU: 5, Runs: 2, Refused: 7}) {
 		t.Errorf("%d shapes, %d others, %+v", shapes, others, w)
 	}

@@ -17,6 +17,7 @@ export default function Operations() {
   const [asked, ask] = useState(null), [mine, setMine] = useState(false);
   const { data, error, again } = useAsk(() => get('operations'), [], 1);
   const report = useAsk(() => get('requests', { ns: p.ns, history: 1 }), [p.ns], 5), told = useAsk(() => get('warnings'), [], 5);
+  const load = useAsk(() => get('lines', { from: -900 }).catch(() => null), [], 5).data;
   if (!data) return html`<${Problem} error=${error}/>`;
   const all = data.operations.filter((o) => (mine || o.appName !== 'cantle console') && (mine || !waits(o)) && (!p.ns || !o.ns || o.ns === p.ns || o.ns.endsWith('.$cmd')));
   const running = all.filter((o) => o.active && o.type !== 'idleCursor' && o.type !== 'idleSession');
@@ -39,7 +40,7 @@ export default function Operations() {
         { name: 'waits', title: 'Progress', value: (o) => (o.waitingForLock ? 'yes' : ''), show: (o) => (o.waitingForLock ? html`<span class="flag">waiting</span>` : o.progress ? `${num(o.progress.done)} of ${num(o.progress.total)}` : '') },
         { name: 'kill', title: 'End', value: () => '', show: (o) => o.opid !== undefined && html`<button class="small danger" onClick=${() => ask(o)}>Kill…</button>` },
       ]}/>`}</section>
-    <${Throttled} shapes=${report.data?.requests ?? []} warnings=${(told.data?.warnings ?? []).filter((w) => w.refused > 0 && w.kind !== 'request' && (!p.ns || w.ns === p.ns))}/>
+    <${Throttled} load=${p.ns ? null : load} shapes=${report.data?.requests ?? []} warnings=${(told.data?.warnings ?? []).filter((w) => w.refused > 0 && w.kind !== 'request' && (!p.ns || w.ns === p.ns))}/>
     <div class="columns">
       <section><h2>Idle cursors <span class="quiet">${cursors.length}</span></h2>${cursors.length === 0 ? html`<${Empty}>None.</${Empty}>` : html`<${Table} caption="Idle cursors" rows=${cursors} keyOf=${(o) => short(o.cursor?.cursorId)} columns=${[
         { name: 'ns', title: 'Collection', value: (o) => o.ns }, { name: 'n', title: 'Returned', right: true, value: (o) => whole(o.cursor?.nDocsReturned) },
@@ -54,9 +55,13 @@ export default function Operations() {
 // refusedBy is the caller with most of the recent refusals of a shape, undefined if there is none.
 const refusedBy = (r) => (r.callers ?? []).filter((c) => c.recentThrottledPercent > 0).sort((a, b) => b.recentThrottledPercent - a.recentThrottledPercent)[0];
 
-// Throttled shows the partitions that refused requests for lack of request units, and the shapes of
-// the requests that were refused in the newest minutes.
-function Throttled({ shapes, warnings }) {
+// limits are the limits that refuse requests, as in errInfo.throttle.
+const limits = { partition: 'the RU/s of one partition', database: 'the RU/s that collections share', bucket: 'the part of a throughput bucket', priority: 'what a low priority leaves to others', queue: 'the number of requests that wait', metadata: 'commands on the catalog', injected: 'a test' };
+
+// Throttled shows the partitions that refused requests for lack of request units, the refusals of the last 15 minutes by
+// limit, and the shapes of the requests that were refused in the newest minutes.
+function Throttled({ load, shapes, warnings }) {
+  const by = Object.entries(load?.refusedBy ?? {}).map(([limit, n]) => ({ limit, n: Math.round(n.reduce((a, b) => a + b, 0) * load.step) })).sort((a, b) => b.n - a.n);
   const newest = Math.max(0, ...shapes.flatMap((r) => (r.history ?? []).map((m) => Number(m.at))));
   const lately = (r) => (r.history ?? []).filter((m) => Number(m.at) >= newest - 60).reduce((a, m) => a + Number(m.throttled), 0);
   const list = shapes.map((r) => ({ ...r, lately: lately(r), by: refusedBy(r) })).filter((r) => r.lately > 0).sort((a, b) => b.lately - a.lately).slice(0, 20);
@@ -66,5 +71,8 @@ function Throttled({ shapes, warnings }) {
       { name: 'request', title: 'Request', value: (r) => r.command, show: (r) => html`<b>${r.command}</b> <code class="clip">${r.filter}</code>` },
       { name: 'ns', title: 'Collection', value: (r) => r.ns, show: (r) => html`<a href=${link({ view: 'requests', ns: r.ns })}>${r.ns}</a>` },
       ...(list.some((r) => r.by) ? [{ name: 'who', title: 'Most refusals of', value: (r) => (r.by ? nameOf(r.by) : ''), show: ({ by }) => by && html`${nameOf(by)} <span class="quiet">${by.user}</span> ${percent(by.recentThrottledPercent)}` }] : []),
-      { name: 'n', title: 'Refused', right: true, value: (r) => r.lately, show: (r) => num(r.lately) }]}/>`}</section>`;
+      { name: 'n', title: 'Refused', right: true, value: (r) => r.lately, show: (r) => num(r.lately) }]}/>`}
+    ${by.length > 0 && html`<${Table} caption="Refused in the last 15 minutes, by limit" rows=${by} keyOf=${(x) => x.limit} columns=${[
+      { name: 'limit', title: 'Limit', value: (x) => x.limit, show: (x) => html`<b>${x.limit}</b> <span class="quiet">${limits[x.limit] ?? ''}</span>` },
+      { name: 'n', title: 'Refused', right: true, value: (x) => x.n, show: (x) => num(x.n) }]}/>`}</section>`;
 }
