@@ -253,7 +253,7 @@ func (p *parser) checkSource(out *Pipeline) error {
 		return mongoerr.New(mongoerr.InvalidNamespace, "%s must be run against a database with {aggregate: 1}", name)
 	case p.ns.Coll == "" && !c.Collectionless:
 		return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for '%s'; a collection is required.", name)
-	case c.AdminOnly && p.ns.DB != "admin":
+	case c.AdminOnly && p.ns.DB != "admin" && p.ns.Coll == "":
 		return mongoerr.New(mongoerr.InvalidNamespace, "%s must be run against the 'admin' database with {aggregate: 1}", name)
 	}
 	return nil

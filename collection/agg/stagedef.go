@@ -134,6 +134,8 @@ const (
 	OnCluster
 	// Everywhere is all databases and collections.
 	Everywhere
+	// OnInputOrEverywhere is the collection on which the stage's pipeline runs; if it runs on a database, Everywhere.
+	OnInputOrEverywhere
 )
 
 // readsTarget are the privileges of a stage that reads the collection in its argument.

@@ -19,6 +19,7 @@ var Stages = []StageDef{
 	stageGroup,
 	stageIndexStats,
 	stageLimit,
+	stageListCatalog,
 	stageListClusterCatalog,
 	stageListLocalSessions,
 	stageListSampledQueries,

@@ -116,6 +116,18 @@ func ParseMultikey(r bson.Raw) MultikeyPaths {
 	return m
 }
 
+// AppendComponents writes m into an open document in the form of multikeyPaths in MongoDB's catalog: for each field a
+// byte for each component of its path, 1 if the component has held an array.
+func (m MultikeyPaths) AppendComponents(b *bson.Builder, fields []string) {
+	for i, name := range fields {
+		components := make([]byte, path.Must(name).Len())
+		for k := range components {
+			components[k] = byte(m.arrays(i) >> min(k, 63) & 1)
+		}
+		b.Binary(name, 0, components)
+	}
+}
+
 // AppendPaths writes m into an open document in the form of multiKeyPaths in explain: for each field the prefixes of
 // its path that have held arrays.
 // Manual: reference/explain-results.

@@ -105,7 +105,7 @@ var Behaviours = [behaviours]Changed{
 	},
 	SeriesOneNamespace: {
 		Since:  V9_0,
-		Says:   "Time-series collections are listed with their UUID, and without collections of buckets.",
+		Says:   "Time-series collections are listed with their UUID, and without collections of buckets; they can be renamed.",
 		Source: "release-notes/9.0",
 	},
 	SphereVersion4: {

@@ -26,7 +26,6 @@ type absence struct {
 // absences are the names in MongoDB's manual that no table of the server has. A test fails if a table gets one.
 var absences = []absence{
 	{"Aggregation stages", []string{"$backupCursor", "$backupCursorExtend"}, "backups are made by the server itself: [backup](backup.md)"},
-	{"Aggregation stages", []string{"$listCatalog"}, "`listCollections` and `config.collections` list the catalog"},
 	{"Aggregation stages", []string{"$rerank"}, "needs models hosted by Atlas"},
 	{"Expression operators", []string{"$encStrContains", "$encStrEndsWith", "$encStrNormalizedEq", "$encStrStartsWith"}, "there are no queries of encrypted fields"},
 	{"Commands", []string{"appendOplogNote", "replSetAbortPrimaryCatchUp", "replSetFreeze", "replSetMaintenance", "replSetResizeOplog", "replSetSyncFrom"}, "there is one member; `--log-retention` bounds the change log"},
@@ -48,8 +47,8 @@ var differences = []difference{
 	{"read concern, read preference", "all levels and all preferences are accepted, and read the same data", "one copy of the data"},
 	{"shards", "[partitions](throughput.md) of one server with a budget each; `moveChunk` and zones exist, documents are never copied", "a partition is a range of the store"},
 	{"time-series collections", "not sharded: code 238", "not implemented; one partition stores them in the order of their time"},
-	{"buckets of time series", "made of the measurements when they are read, and not compressed; `system.buckets.` names are readable with `--compat 9.0` as well", "measurements are stored one by one; older tools read these names"},
-	{"`releaseMemory`", "refused as an unknown command (59)", "sorts and groups of cursors spill by themselves, and `--work-memory` bounds all of them"},
+	{"buckets of time series", "made of the measurements when they are read, and not compressed; `system.buckets.` names are readable with `--compat 9.0` as well; with `rawData` they are read and inserted, and not updated, deleted (115) or watched (73)", "measurements are stored one by one; older tools read these names"},
+	{"`releaseMemory`", "releases what a cursor can read again; results of sorts and groups stay in memory", "sorts and groups spill by themselves, and `--work-memory` bounds all of them"},
 	{"encryption in use", "encrypted fields are stored and indexed by drivers with explicit encryption; `encryptedFields` with `queries` is refused with code 238", "not implemented"},
 	{"encryption at rest, audit log, LDAP, Kerberos, OpenID", "none; SCRAM and X.509", "[security](security.md#trust-model) lists what the server does not do"},
 	{"collations", "all locales; some variants of Chinese, Japanese and Korean are refused by name", "their order would differ: [collations](collations.md)"},
@@ -85,7 +84,7 @@ it is a bug: [report it](https://github.com/cantledb/cantle/issues).
 const refused = (f) => { try { f(); return "accepted" } catch (e) { return e.code + " " + e.message } }
 refused(() => db.adminCommand({ addShard: "rs1/other:27018" })) // 115 addShard is not supported: all partitions lie on this server
 refused(() => db.adminCommand({ netstat: 1 })) // 59 no such command: 'netstat'
-refused(() => db.adminCommand({ aggregate: 1, pipeline: [{ $listCatalog: {} }], cursor: {} })) // 40324 Unrecognized pipeline stage name: '$listCatalog'
+refused(() => db.adminCommand({ aggregate: 1, pipeline: [{ $backupCursor: {} }], cursor: {} })) // 40324 Unrecognized pipeline stage name: '$backupCursor'
 refused(() => db.items.insertOne({ a: 1 }, { writeConcern: { w: 3 } })) // 100 Not enough data-bearing nodes
 refused(() => db.adminCommand({ replSetInitiate: {} })) // 76 This server is not a member of a replica set: it was started without --replica-set
 refused(() => db.adminCommand({ shardCollection: "test.series", key: { m: 1 }, timeseries: { timeField: "t", metaField: "m" } })) // 238 option timeseries of shardCollection is not implemented

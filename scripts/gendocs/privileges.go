@@ -110,4 +110,5 @@ func sometimes(p *agg.Privilege) string {
 var stageResources = map[agg.Resource]string{
 	agg.OnTarget: "the collection it names", agg.OnInput: "the pipeline's collection or database",
 	agg.OnCluster: "cluster", agg.Everywhere: "all databases",
+	agg.OnInputOrEverywhere: "the pipeline's collection; on `admin` all databases",
 }

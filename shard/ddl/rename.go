@@ -5,6 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
@@ -28,8 +29,9 @@ func (d *Definer) Replace(o *cluster.Op, temporary, ns collection.Namespace) err
 }
 
 // rename is Rename, without waiting for transactions; series allows renaming a time-series collection, which clients
-// may not do.
+// may not do unless it is one namespace.
 func (d *Definer) rename(o *cluster.Op, from, to collection.Namespace, dropTarget, series bool) error {
+	series = series || o.Env.Release.Has(release.SeriesOneNamespace)
 	if err := noTxn(o, from.DB, "renameCollection"); err != nil {
 		return err
 	}

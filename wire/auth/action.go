@@ -98,6 +98,7 @@ const (
 	QueryStatsReadTransformed
 	ReIndex
 	RefineCollectionShardKey
+	ReleaseMemoryAnyCursor
 	Remove
 	RemoveShard
 	RenameCollectionSameDB
@@ -235,6 +236,7 @@ var actionNames = [actionCount]string{
 	QueryStatsReadTransformed:           "queryStatsReadTransformed",
 	ReIndex:                             "reIndex",
 	RefineCollectionShardKey:            "refineCollectionShardKey",
+	ReleaseMemoryAnyCursor:              "releaseMemoryAnyCursor",
 	Remove:                              "remove",
 	RemoveShard:                         "removeShard",
 	RenameCollectionSameDB:              "renameCollectionSameDB",

@@ -147,6 +147,12 @@ func (c *Call) Become(def *Def, body bson.Raw) {
 	c.Def, c.Command, c.Body, c.Value = def, def.Name, body, first.Value
 }
 
+// BecomePart sets the command of the call to a part of the command.
+func (c *Call) BecomePart(p *Part) {
+	c.Become(p.Def, p.Body)
+	c.rawData = c.rawData || p.rawData
+}
+
 // Namespace returns the namespace that the first field of the command names, as "coll" or as "db.coll" by its row.
 // Errors: InvalidNamespace (73), TypeMismatch (14).
 func (c *Call) Namespace() (collection.Namespace, error) {
@@ -163,7 +169,7 @@ func (c *Call) Namespace() (collection.Namespace, error) {
 		return collection.Namespace{}, mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", c.Value.Type)
 	}
 	ns := collection.Namespace{DB: c.DB, Coll: s}
-	return c.buckets(ns), collection.CheckNamespace(ns)
+	return c.Buckets(ns), collection.CheckNamespace(ns)
 }
 
 // ReadNamespace returns the namespace of a read. It accepts what Namespace accepts, and a collection's UUID.
@@ -180,7 +186,7 @@ func (c *Call) ReadNamespace() (collection.Namespace, error) {
 		_, b, _ := c.Value.Binary()
 		return ns, mongoerr.New(mongoerr.NamespaceNotFound, "Unable to resolve %x", b)
 	}
-	return c.buckets(ns), nil
+	return c.Buckets(ns), nil
 }
 
 // isUUID reports whether a value is a UUID, which can name a collection in place of a string.

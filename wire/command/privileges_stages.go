@@ -50,6 +50,12 @@ func (q *PrivilegeCheck) stage(s *agg.Involved, input collection.Namespace) {
 			q.need(auth.Needed{Action: a, On: input})
 		case agg.OnCluster:
 			q.need(auth.Needed{Action: a, Reach: auth.TheCluster})
+		case agg.OnInputOrEverywhere:
+			if input.Coll != "" {
+				q.need(auth.Needed{Action: a, On: input})
+			} else {
+				q.need(auth.Needed{Action: a, Reach: auth.Everywhere})
+			}
 		case agg.Everywhere:
 			q.need(auth.Needed{Action: a, Reach: auth.Everywhere})
 		}

@@ -10,9 +10,9 @@ import (
 // With rawData: true a command reads and writes the buckets of a time-series collection instead of its measurements.
 // For other collections the argument has no effect. Source: DRIVERS-3064.
 
-// buckets returns the namespace that the command uses for one that it names: with rawData that of the buckets, for a
+// Buckets returns the namespace that the command uses for one that it names: with rawData that of the buckets, for a
 // time-series collection.
-func (c *Call) buckets(ns collection.Namespace) collection.Namespace {
+func (c *Call) Buckets(ns collection.Namespace) collection.Namespace {
 	if !c.rawData {
 		return ns
 	}

@@ -69,6 +69,7 @@ type Part struct {
 	Body    bson.Raw
 	Request Request // nil if the row has no Parse, or after an error
 	Err     error   // the error of reading the arguments
+	rawData bool    // as in Call
 }
 
 // Part reads a command inside this command, with the arguments in body and the database db. Such a command has no
@@ -86,6 +87,12 @@ func (c *Call) Part(db string, body bson.Raw) (*Part, error) {
 		return p, nil
 	}
 	p.Within(c, func() error {
+		if v, ok := body.Lookup("rawData"); ok {
+			if p.rawData, p.Err = c.StrictBool("rawData", v); p.Err != nil {
+				return nil
+			}
+			c.rawData = c.rawData || p.rawData
+		}
 		p.Request, p.Err = def.read(c)
 		return nil
 	})
@@ -95,12 +102,12 @@ func (c *Call) Part(db string, body bson.Raw) (*Part, error) {
 // Within calls fn while c has the row, arguments and database of the part, and then restores those of the whole
 // command.
 func (p *Part) Within(c *Call, fn func() error) error {
-	def, value, own, db := c.Def, c.Value, c.Reader, c.DB
+	def, value, own, db, raw := c.Def, c.Value, c.Reader, c.DB, c.rawData
 	defer func() {
-		c.Def, c.Value, c.Reader, c.DB = def, value, own, db
+		c.Def, c.Value, c.Reader, c.DB, c.rawData = def, value, own, db, raw
 		c.Env().DB = db
 	}()
-	c.Become(p.Def, p.Body)
+	c.BecomePart(p)
 	c.DB, c.Msg = p.DB, &wire.Message{Header: own.Msg.Header}
 	c.Env().DB = p.DB
 	return fn()

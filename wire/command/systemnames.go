@@ -20,7 +20,16 @@ var SystemCollections = map[string]bool{
 // refuses. how is the command's verb, such as "insert", for the error text.
 // Errors: InvalidNamespace (73), CommandNotSupported (115), errors of mayWriteInTxn.
 func (c *Call) MayWriteTo(ns collection.Namespace, how string) error {
-	if err := c.checkSystemName(ns, how); err != nil {
+	return c.mayWriteTo(ns, how, c.Def.Op == OpInsert)
+}
+
+// MayInsertInto is MayWriteTo for the inserts of a command with several kinds of writes.
+func (c *Call) MayInsertInto(ns collection.Namespace) error {
+	return c.mayWriteTo(ns, "insert into", true)
+}
+
+func (c *Call) mayWriteTo(ns collection.Namespace, how string, insert bool) error {
+	if err := c.checkSystemName(ns, how, insert); err != nil {
 		return err
 	}
 	return c.mayWriteInTxn(ns, how)
@@ -28,7 +37,7 @@ func (c *Call) MayWriteTo(ns collection.Namespace, how string) error {
 
 // checkSystemName refuses names with the prefix "system." that clients may not write, for MayWriteTo. Into the buckets
 // of an existing time series, inserts are allowed. how is the command's verb for the error text.
-func (c *Call) checkSystemName(ns collection.Namespace, how string) error {
+func (c *Call) checkSystemName(ns collection.Namespace, how string, insert bool) error {
 	if !strings.HasPrefix(ns.Coll, "system.") {
 		return nil
 	}
@@ -36,7 +45,7 @@ func (c *Call) checkSystemName(ns collection.Namespace, how string) error {
 	switch {
 	case isBuckets && c.Cluster.Catalog().Series(ns) == nil:
 		return mongoerr.New(mongoerr.InvalidNamespace, "cannot write to %s: there is no time-series collection %s", ns, series)
-	case isBuckets && c.Def.Op != OpInsert:
+	case isBuckets && !insert:
 		return mongoerr.New(mongoerr.CommandNotSupported, "Cannot %s %s: measurements are not kept in buckets, write to %s instead", how, ns, series)
 	case isBuckets:
 		return nil

@@ -133,25 +133,32 @@ func (r *Registry) park(most int) {
 		c := r.budget.warm.Front().Value.(*Cursor)
 		r.budget.removeWarm(c)
 		r.mu.Unlock()
-		if !c.use.TryLock() {
-			continue // a command has taken it meanwhile
-		}
-		if c.closed {
-			c.use.Unlock()
-			continue
-		}
-		done := c.holder.Park()
-		bytes := cursorBytes + c.holder.Held()
-		c.use.Unlock()
-
-		r.mu.Lock()
-		r.stats.Parked++
-		if !c.removed {
-			r.budget.count(c, bytes)
-			if !done && !c.pinned && c.inWarm == nil {
-				c.inWarm = r.budget.warm.PushBack(c)
-			}
-		}
-		r.mu.Unlock()
+		r.parkOne(c)
 	}
+}
+
+// parkOne parks a cursor that its caller has removed from the list of warm ones. done is false if the source was still
+// at work, and the cursor is warm again. parked is false if a command has taken or closed the cursor meanwhile.
+func (r *Registry) parkOne(c *Cursor) (done, parked bool) {
+	if !c.use.TryLock() {
+		return false, false
+	}
+	if c.closed {
+		c.use.Unlock()
+		return false, false
+	}
+	done = c.holder.Park()
+	bytes := cursorBytes + c.holder.Held()
+	c.use.Unlock()
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stats.Parked++
+	if !c.removed {
+		r.budget.count(c, bytes)
+		if !done && !c.pinned && c.inWarm == nil {
+			c.inWarm = r.budget.warm.PushBack(c)
+		}
+	}
+	return done, true
 }

@@ -383,6 +383,38 @@ func TestPark(t *testing.T) {
 	}
 }
 
+// TestRelease checks that Release parks an idle cursor once and keeps it open, and reports unknown cursors, those in use
+// and those whose source was at work.
+func TestRelease(t *testing.T) {
+	r := New(Config{})
+	defer r.Close()
+	id, src := addAmple(t, r, 1)
+	release := func(id ID, want Released, parked int32) {
+		t.Helper()
+		if got := r.Release(id); got != want || src.parked.Load() != parked {
+			t.Errorf("%d, parked %d times", got, src.parked.Load())
+		}
+	}
+	release(id+1, NoSuchCursor, 0)
+	src.busy = 1
+	release(id, InUse, 0)
+	release(id, ReleasedMemory, 1)
+	release(id, ReleasedMemory, 1)
+	if st := r.Stats(); st.Bytes != cursorBytes+100<<10 || st.Open != 1 {
+		t.Errorf("%+v", st)
+	}
+	c, err := r.Checkout(id, reach)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release(id, InUse, 1)
+	if n, more, err := c.Append(t.Context(), bson.NewArrayBuilder(nil), 3, 1000); n != 3 || !more || err != nil {
+		t.Error(n, more, err)
+	}
+	c.Checkin(3, true)
+	release(id, ReleasedMemory, 1)
+}
+
 // TestEvict checks that, when memory runs out, the connections whose cursors hold most lose their least recently used
 // cursors, and a connection with one cursor loses none.
 func TestEvict(t *testing.T) {

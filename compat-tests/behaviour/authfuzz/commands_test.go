@@ -70,6 +70,7 @@ var commandLines = split(`
 {getMore: "@cursor", collection: "@coll"}
 {insert: "@coll", documents: [{x: 1}, {x: 2}], ordered: false, bypassDocumentValidation: true}
 {killCursors: "@coll", cursors: ["@cursor"]}
+{releaseMemory: ["@cursor"]}
 {mapReduce: "@coll", map: "function() { emit(this._id, this.s) }", reduce: "function(k, v) { return v[0] }", out: {inline: 1}}
 {mapReduce: "@coll", map: "function() { emit(1, 1) }", reduce: "function(k, v) { return 1 }", out: {replace: "@coll", db: "@db"}}
 {mapReduce: "@coll", map: "function() { emit(1, 1) }", reduce: "function(k, v) { return 1 }", out: {merge: "@coll", nonAtomic: false}}

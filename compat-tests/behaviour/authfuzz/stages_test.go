@@ -22,6 +22,8 @@ var stageLines = split(`
 {$group: {_id: null, n: {$sum: 1}, s: {$push: "$$ROOT"}}}
 {$indexStats: {}}
 {$limit: 3}
+{$listCatalog: {}}
+{$listCatalog: {}} on admin
 {$listClusterCatalog: {shards: true, balancingConfiguration: true}} on @db
 {$listClusterCatalog: {}} on admin
 {$listLocalSessions: {users: [{user: "@user", db: "@db"}]}} on @db

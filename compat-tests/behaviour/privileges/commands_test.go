@@ -155,6 +155,7 @@ var commands = []request{
 	{"profile (reading)", `{profile: -1, $db: "@db"}`, "enableProfiler @db. | find @db.system.profile"},
 	{"refineCollectionShardKey", `{refineCollectionShardKey: "@ns", key: {_id: 1, a: 1}}`, "refineCollectionShardKey @ns"},
 	{"refreshSessions", `{refreshSessions: []}`, "user"},
+	{"releaseMemory", `{releaseMemory: []}`, "user"},
 	{"removeQuerySettings", `{removeQuerySettings: {find: "c", $db: "own"}}`, "querySettings cluster"},
 	{"removeShard", `{removeShard: "x"}`, "removeShard cluster"},
 	{"removeShardFromZone", `{removeShardFromZone: "x", zone: "z"}`, "enableSharding cluster | update config.shards, find config.tags"},

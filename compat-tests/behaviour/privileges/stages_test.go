@@ -26,6 +26,8 @@ var stages = []request{
 	{"$group", `{$group: {_id: null}}`, "find @ns"},
 	{"$indexStats", `{$indexStats: {}}`, "indexStats @ns"},
 	{"$limit", `{$limit: 1}`, "find @ns"},
+	{"$listCatalog", `{$listCatalog: {}}`, "listCollections @ns, listIndexes @ns"},
+	{"$listCatalog (cluster)", admin(`{$listCatalog: {}}`), "listCollections *., listIndexes *."},
 	{"$listClusterCatalog", database(`{$listClusterCatalog: {}}`), "listCollections @db."},
 	{"$listClusterCatalog (cluster)", admin(`{$listClusterCatalog: {}}`), "listClusterCatalog cluster"},
 	{"$listLocalSessions", admin(`{$listLocalSessions: {}}`), "user"},

@@ -72,10 +72,8 @@ func (a *bulkArgs) Needs(q *command.PrivilegeCheck) {
 // Run runs the operations of a bulkWrite, inserts, updates and deletes on several collections, in the given order.
 // Manual: reference/command/bulkWrite.
 func (a *bulkArgs) Run(c *command.Call) error {
-	for i := range a.targets {
-		if err := c.MayWriteTo(a.targets[i].Namespace, "write"); err != nil {
-			return err
-		}
+	if err := a.checkTargets(c); err != nil {
+		return err
 	}
 	r := &bulkRun{Call: c, bulkArgs: a}
 	var err error
@@ -112,6 +110,24 @@ func (a *bulkArgs) Run(c *command.Call) error {
 	return nil
 }
 
+// checkTargets refuses namespaces that the operations on them may not write.
+func (a *bulkArgs) checkTargets(c *command.Call) error {
+	modified := make([]bool, len(a.targets))
+	for i := range a.ops {
+		modified[a.ops[i].ns] = modified[a.ops[i].ns] || a.ops[i].kind != bulkInsert
+	}
+	for i := range a.targets {
+		may := c.MayInsertInto
+		if modified[i] {
+			may = func(ns collection.Namespace) error { return c.MayWriteTo(ns, "write") }
+		}
+		if err := may(a.targets[i].Namespace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // insertsFrom returns the number of consecutive inserts into one namespace from operation i on, which insert then
 // runs together.
 func (r *bulkRun) insertsFrom(i int) int {
@@ -144,7 +160,12 @@ func (r *bulkRun) insert(i, n int) error {
 		r.Op.Record = r.Recorder(todo, func(*cluster.Modified) bson.Raw { return oneInserted })
 		var err error
 		var inserted int
-		if inserted, errs, err = r.Cluster.Insert(&r.Op, target.Namespace, docs, r.ordered); err == nil {
+		if series := r.Cluster.Catalog().Series(target.Namespace); series != nil {
+			if _, errs, err = insertBuckets(r.Call, series, docs, r.ordered); err != nil {
+				return err
+			}
+			command.Renumber(errs, todo)
+		} else if inserted, errs, err = r.Cluster.Insert(&r.Op, target.Namespace, docs, r.ordered); err == nil {
 			if i == 0 && len(todo) == n {
 				if err := r.Op.WhollyRefused(inserted, n, errs, r.ordered); err != nil {
 					r.CountRefused(errs)
@@ -322,8 +343,9 @@ func parseTarget(c *command.Call, d bson.Raw) (t catalog.Expected, err error) {
 			}
 			s, _ := v.Str()
 			has = true
-			t.Namespace = collection.ParseNamespace(s)
-			return true, collection.CheckNamespace(t.Namespace)
+			ns := collection.ParseNamespace(s)
+			t.Namespace = c.Buckets(ns)
+			return true, collection.CheckNamespace(ns)
 		case "collectionUUID":
 			t.UUID = v
 			return true, c.CheckUUIDArg("nsInfo."+name, v)

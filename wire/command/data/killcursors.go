@@ -10,16 +10,16 @@ import (
 	"github.com/cantledb/cantle/wire/cursor"
 )
 
-// cursorIDs reads the argument cursors. Errors: TypeMismatch (14).
-func cursorIDs(c *command.Call, v bson.Value) (ids []int64, err error) {
+// cursorIDs reads the argument with a name, an array of cursor ids. Errors: TypeMismatch (14).
+func cursorIDs(c *command.Call, name string, v bson.Value) (ids []int64, err error) {
 	list, ok := v.Array()
 	if !ok {
-		return nil, mongoerr.WrongType(c.Field("cursors"), v.Type.String(), "array")
+		return nil, mongoerr.WrongType(c.Field(name), v.Type.String(), "array")
 	}
 	for it := list.Iter(); it.Next(); {
 		id, ok := it.Value.Int64()
 		if !ok || it.Value.Type != bson.TypeInt64 {
-			return nil, mongoerr.WrongType(c.Field("cursors."+string(it.Name)), it.Value.Type.String(), "long")
+			return nil, mongoerr.WrongType(c.Field(name+"."+string(it.Name)), it.Value.Type.String(), "long")
 		}
 		ids = append(ids, id)
 	}
@@ -37,7 +37,7 @@ func runKillCursors(c *command.Call) error {
 	given := false
 	err = c.ReadArgs(arguments.By("cursors", func(v bson.Value) (err error) {
 		given = true
-		ids, err = cursorIDs(c, v)
+		ids, err = cursorIDs(c, "cursors", v)
 		return err
 	}).WithNull())
 	if err != nil {
@@ -68,13 +68,18 @@ func runKillCursors(c *command.Call) error {
 		name string
 		ids  []int64
 	}{{"cursorsKilled", killed}, {"cursorsNotFound", missing}, {"cursorsAlive", nil}, {"cursorsUnknown", nil}} {
-		c.Reply.BeginArray(list.name)
-		for _, id := range list.ids {
-			c.Reply.Int64("", id)
-		}
-		c.Reply.End()
+		replyIDs(c, list.name, list.ids)
 	}
 	return nil
+}
+
+// replyIDs appends a list of cursor ids to the reply.
+func replyIDs(c *command.Call, name string, ids []int64) {
+	c.Reply.BeginArray(name)
+	for _, id := range ids {
+		c.Reply.Int64("", id)
+	}
+	c.Reply.End()
 }
 
 // mayKill refuses to close a cursor of another user, unless the command's user has killAnyCursor on the cluster. The

@@ -45,6 +45,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "mapReduce", Aliases: []string{"mapreduce"}, Parse: parseMapReduce, Namespace: command.FirstField, Action: "find", ArgumentActions: []string{"insert", "update", "remove", "bypassDocumentValidation"},
 			Kind: command.KindRead, ReadConcern: command.NotSnapshot,
 			Query: sortedQuery, Outputs: mapReduceOutputs, Explain: explainMapReduce, Doc: "reference/command/mapReduce"},
+		{Name: "releaseMemory", Run: runReleaseMemory, Action: "user", Facts: command.InTxn | command.NotFirst, Since: "8.2", Doc: "reference/command/killCursors"},
 		{Name: "update", Parse: parseUpdate, Namespace: command.FirstField, Action: "update", ArgumentActions: []string{"insert", "bypassDocumentValidation"},
 			Facts: command.InTxn | command.Writes | command.Retryable | command.Stable | command.Sampled | command.Updates, Kind: command.KindWrite, Op: command.OpUpdate,
 			Statements: "updates", Query: statementQuery, Explain: explainUpdate, Unstable: []string{"collectionUUID"}, Doc: "reference/command/update"},

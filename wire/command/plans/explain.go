@@ -78,7 +78,7 @@ func (r *explainRequest) Run(c *command.Call) error {
 		return p.Err
 	}
 	inner := *c
-	inner.Become(p.Def, p.Body)
+	inner.BecomePart(p)
 	if v, ok := p.Body.Lookup("maxRequestUnits"); ok {
 		if err := inner.LimitRequestUnits(v); err != nil {
 			return err

@@ -5,7 +5,7 @@
 //
 // The file of a command reads its arguments and formats the reply; the operations are in shard/ddl and in the
 // catalog, and collections are validated in shard/cluster. The room has no state of its own. It provides the
-// stages $collStats, $indexStats and $listClusterCatalog.
+// stages $collStats, $indexStats, $listCatalog and $listClusterCatalog.
 //
 // Invariant: contradicting options are refused before anything is written.
 //

@@ -15,23 +15,28 @@ func bucketIndexDocs(series *catalog.Collection) []bson.Raw {
 	meta := series.Options.MetaField
 	var docs []bson.Raw
 	for _, ix := range shownIndexes(series) {
-		if ix.State == catalog.IndexDropping {
-			continue
+		if ix.State != catalog.IndexDropping {
+			docs = append(docs, bucketIndexSpec(ix, meta))
 		}
-		b := bson.NewBuilder(nil)
-		for it := ix.Raw().Iter(); it.Next(); {
-			if string(it.Name) != "key" {
-				b.ValueBytes(it.Name, it.Value)
-				continue
-			}
-			key, _ := it.Value.Doc()
-			b.BeginDoc("key")
-			appendBucketKey(b, key, meta)
-			b.End()
-		}
-		docs = append(docs, b.Doc())
 	}
 	return docs
+}
+
+// bucketIndexSpec returns the specification of an index of a time series as one of its buckets. meta is the name of the
+// metaField.
+func bucketIndexSpec(ix *catalog.Index, meta string) bson.Raw {
+	b := bson.NewBuilder(nil)
+	for it := ix.Raw().Iter(); it.Next(); {
+		if string(it.Name) != "key" {
+			b.ValueBytes(it.Name, it.Value)
+			continue
+		}
+		key, _ := it.Value.Doc()
+		b.BeginDoc("key")
+		appendBucketKey(b, key, meta)
+		b.End()
+	}
+	return b.Doc()
 }
 
 // appendBucketKey converts a key pattern of measurements into a key pattern of buckets, and appends it. meta is the

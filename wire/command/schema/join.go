@@ -7,6 +7,7 @@ func (s *State) join() {
 	s.Stages.Add(
 		virtual.Stage{Name: "$collStats", Docs: s.collStatsDocs},
 		virtual.Stage{Name: "$indexStats", Docs: s.indexStatsDocs},
+		virtual.Stage{Name: "$listCatalog", Docs: s.catalogDocs},
 		virtual.Stage{Name: "$listClusterCatalog", Docs: s.clusterCatalogDocs},
 	)
 }
