@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -28,9 +29,9 @@ func TestCases(t *testing.T) {
 		w := newWorld(t, c)
 		switch c.Verb {
 		case "run":
-			whole := w.run(t, whole)
+			whole := w.run(whole)
 			for _, way := range []way{parked, optimised, divided, spilled, edges, edgesDivided} {
-				got := newWorld(t, c).run(t, way)
+				got := newWorld(t, c).run(way)
 				if got != whole && sortedLines(rounded(got)) != sortedLines(rounded(whole)) {
 					t.Errorf("%s differs:\n%s", way, casefile.Diff(whole, got))
 				}
@@ -245,15 +246,13 @@ func (w *world) parse() (*Pipeline, error) {
 }
 
 // run returns one document per line, or the error.
-func (w *world) run(t testing.TB, how way) string {
-	w.env.Memory = mql.NewMemory(w.memory)
-	w.env.Memory.SpillDir = t.TempDir()
-	w.env.Memory.Spill = !w.nospill
+func (w *world) run(how way) string {
+	limit := w.memory
 	if how == spilled && !w.nospill {
-		w.env.Memory = mql.NewMemory(1000)
-		w.env.Memory.SpillDir = t.TempDir()
-		w.env.Memory.Spill = true
+		limit = 1000
 	}
+	w.env.Memory = mql.NewMemory(limit)
+	w.env.Memory.Spill, w.env.Memory.SpillDir = !w.nospill, os.TempDir() // spilled files are deleted on creation
 	rows, err := w.collect(how)
 	if err != nil {
 		return showError(err)

@@ -86,7 +86,7 @@ func joined(t *testing.T, docs, foreign []bson.Raw, pipeline, collation string, 
 		w.env.Collation = c
 	}
 	w.pipeline = mustDocs(t, pipeline)
-	return w.run(t, how)
+	return w.run(how)
 }
 
 // joins makes random joins.

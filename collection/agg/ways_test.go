@@ -76,7 +76,7 @@ func TestAccumulatorsEveryWay(t *testing.T) {
 				w := &world{env: mql.NewEnv(context.Background()), docs: docs, memory: mql.StageBytesMax, ns: collection.Namespace{DB: "test", Coll: "c"}}
 				w.env.DB, w.env.JavaScript = "test", true
 				w.pipeline = mustDocs(t, text)
-				got := roundedDeviations(w.run(t, how))
+				got := roundedDeviations(w.run(how))
 				if how == whole {
 					want = got
 				}

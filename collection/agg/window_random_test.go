@@ -29,7 +29,7 @@ func TestRandomWindows(t *testing.T) {
 			w := &world{env: mql.NewEnv(context.Background()), docs: mustDocs(t, g.docs()), memory: mql.StageBytesMax, ns: collection.Namespace{DB: "test", Coll: "c"}}
 			w.env.DB = "test"
 			w.pipeline = mustDocs(t, g.pipeline())
-			if got := w.run(t, how); got != want {
+			if got := w.run(how); got != want {
 				t.Fatalf("seed %d, %s\npipeline %s\ndocs %s\n%s", seed, how, g.pipeline(), g.docs(), casefile.Diff(want, got))
 			}
 		}
@@ -196,7 +196,7 @@ func TestWindowOutputsAreAddedFields(t *testing.T) {
 		run := func(pipeline string) string {
 			w := &world{env: mql.NewEnv(context.Background()), docs: docs, memory: mql.StageBytesMax, ns: collection.Namespace{DB: "test", Coll: "c"}}
 			w.pipeline = mustDocs(t, pipeline)
-			return w.run(t, whole)
+			return w.run(whole)
 		}
 		want := run(fmt.Sprintf(`[{$addFields: {%q: 1}}]`, path))
 		got := run(fmt.Sprintf(`[{$setWindowFields: {output: {%q: {$max: 1}}}}]`, path))
@@ -217,7 +217,7 @@ func TestRandomGroupKeys(t *testing.T) {
 			run := func(pipeline string) string {
 				w := &world{env: mql.NewEnv(context.Background()), docs: docs, memory: mql.StageBytesMax, ns: collection.Namespace{DB: "test", Coll: "c"}}
 				w.pipeline = mustDocs(t, pipeline)
-				return sortedLines(w.run(t, how))
+				return sortedLines(w.run(how))
 			}
 			condition := g.condition()
 			want := run(fmt.Sprintf(`[{$group: {_id: "$%s", n: {$sum: 1}}}, {$replaceWith: {_id: {a: "$_id"}, n: "$n"}}, {$match: {"_id.a": %s}}]`, path, condition))
@@ -241,7 +241,7 @@ func TestGraphSeesEveryDocument(t *testing.T) {
 	nodes := mustDocs(t, `[{_id: "foo", t: 1}, {_id: "FOO", t: 1}, {_id: "Foo", t: 1}, {_id: "fóo", t: 1}]`)
 	w.foreign = map[string][]bson.Raw{"f": nodes}
 	w.pipeline = mustDocs(t, `[{$graphLookup: {from: "f", startWith: 1, connectFromField: "t", connectToField: "t", as: "g"}}, {$project: {n: {$size: "$g"}}}]`)
-	if got, want := w.run(t, whole), fmt.Sprintf(`{"_id":0,"n":%d}`, len(nodes)); got != want {
+	if got, want := w.run(whole), fmt.Sprintf(`{"_id":0,"n":%d}`, len(nodes)); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

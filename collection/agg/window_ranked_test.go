@@ -62,7 +62,7 @@ func TestRandomRankedWindows(t *testing.T) {
 				}
 			}
 			w.pipeline = mustDocs(t, pipeline)
-			return w.run(t, how)
+			return w.run(how)
 		}
 		var want []string
 		step := 1 + size/60
