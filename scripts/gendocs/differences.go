@@ -41,7 +41,7 @@ var absences = []absence{
 type difference struct{ what, here, why string }
 
 var differences = []difference{
-	{"replication", "one process, unless several share [a TiKV cluster](scale-out.md)", "`replSetInitiate` and its relatives are refused with code 76; `--replica-set rs0` makes the server the primary of a set with one member, as transactions and change streams of tutorials need it. [A second server](backup.md#a-second-server-that-follows) can follow it as a secondary for reads, by its backups; it does not become primary"},
+	{"replication", "one process, unless several share [a TiKV cluster](scale-out.md)", "`replSetInitiate` and its relatives are refused with code 76; `--replica-set rs0` makes the server the primary of a set with one member, as transactions and change streams of tutorials need it. [A second server](backup.md#a-second-server-that-follows) can follow it as a secondary for reads, by its backups, and become the primary by a command (`cantle promote`, `replSetStepUp`)"},
 	{"what `hello` shows", "a mongos; with `--replica-set` a primary, with `cantle follow` a secondary", "collections are sharded without a cluster, and the commands for it are those of a mongos"},
 	{"write concern", "`w: \"majority\"` and `w: 1` are the same: durable (`--sync`); a `w` above 1 is refused with code 100", "one member"},
 	{"read concern, read preference", "all levels and all preferences are accepted, and read the same data", "one copy of the data"},

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -84,5 +85,6 @@ func (d *Daemon) openBackups() error {
 		}
 		d.log.Info().Msg(what)
 	})
+	d.backups.Deposed = func(ctx context.Context, t backup.Term) { d.depose(ctx, t, policy.To.Location()) }
 	return nil
 }

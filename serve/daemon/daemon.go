@@ -92,8 +92,12 @@ type Daemon struct {
 	isNew          bool                   // the database was created by this start
 	noSpace        *storage.DiskFullError // free disk space that opening the store for writing needs; nil = there was enough at the start
 	startAgain     chan struct{}          // closed when the server has to be started again
-	follower       *backup.Follower       // applies the writes of the server that this one follows; nil if it follows none
-	followAnew     atomic.Bool            // the next start makes the copy of that server again
+	startAgainOnce sync.Once
+	term           int64            // of the replica set, in which this server is the primary
+	promoted       bool             // the store followed another one until the server was promoted
+	promoting      *backup.Term     // of a promotion that was interrupted; nil = none
+	follower       *backup.Follower // applies the writes of the server that this one follows; nil if it follows none
+	followAnew     atomic.Bool      // the next start makes the copy of that server again
 	stopping       atomic.Bool
 }
 
@@ -150,6 +154,9 @@ func (d *Daemon) start(ctx context.Context) error {
 		return err
 	}
 	if err := d.divideMemory(); err != nil {
+		return err
+	}
+	if err := d.takeStanding(ctx); err != nil {
 		return err
 	}
 	lanes := runtime.GOMAXPROCS(0)
@@ -359,7 +366,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 	return rooms.New(rooms.Config{
 		Config: command.Config{
 			Engine: engine.name, Transient: engine.location == nowhere,
-			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, Account: d.account, ReplicaSet: set, CosmosMember: d.cfg.CosmosAdvertise, AdvertisedAddress: d.advertised, ReadOnly: d.cfg.ServeDamaged, Follower: d.follower, Cluster: d.cluster, DDL: definer,
+			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, Account: d.account, ReplicaSet: set, CosmosMember: d.cfg.CosmosAdvertise, AdvertisedAddress: d.advertised, ReadOnly: d.cfg.ServeDamaged, Follower: d.follower, StepUp: d.promote, Term: d.term, Cluster: d.cluster, DDL: definer,
 			Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Log: d.log, Defects: d.defects, Version: Version, Durability: durability,
 			ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
 			WorkMemory: d.shares.queries, WriteMemory: d.shares.writes, Processor: d.processor,

@@ -7,7 +7,7 @@ import (
 
 // StartAgain returns a channel that is closed when the caller has to stop the server and start it again, with
 // RestartConfig: when the disk, which was full at the start, has room for writes, and when a server that follows another
-// one has to make its copy again.
+// one has to make its copy again or was promoted.
 func (d *Daemon) StartAgain() <-chan struct{} { return d.startAgain }
 
 // RestartConfig returns the settings for starting this server again. If --listen is one address with port 0, the port
@@ -32,7 +32,7 @@ func (d *Daemon) awaitSpace(ctx context.Context) {
 		case <-look.C:
 		}
 		if d.store.Metrics().DiskFree >= d.noSpace.Need {
-			close(d.startAgain)
+			d.startAgainOnce.Do(func() { close(d.startAgain) })
 			return
 		}
 	}

@@ -11,7 +11,7 @@ import (
 func openPebble(dir string, s storeSettings) (storage.Store, error) {
 	o := pebbleOptions(s)
 	o.CacheBytes, o.ReadOnly, o.DiskFull, o.KeptBytes = cmp.Or(s.cache, s.shares.cache), s.readOnly, s.noSpace, s.kept
-	o.Follow = s.follow
+	o.Follow, o.EndFollow = s.follow, s.endFollow
 	o.Watchdog = s.watchdog
 	if s.files != nil {
 		s.files(&o)

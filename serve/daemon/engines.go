@@ -69,6 +69,8 @@ type storeSettings struct {
 	readOnly bool
 	// follow opens a store in files that follows that of another server.
 	follow bool
+	// endFollow opens a store that followed another server as one that follows none.
+	endFollow bool
 	// noSpace marks a store that is opened for reading only because the disk is full.
 	noSpace bool
 	// files, if not nil, changes the options with which a store in files is opened.

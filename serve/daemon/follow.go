@@ -70,6 +70,9 @@ func (d *Daemon) beginFollowing(ctx context.Context) error {
 	if err == nil {
 		err = os.Rename(unfinished, dir)
 	}
+	if err == nil {
+		err = backup.EndStanding(d.cfg.Data) // that of earlier data
+	}
 	if err != nil {
 		return fmt.Errorf("--follow: %w", errors.Join(err, os.RemoveAll(unfinished)))
 	}
@@ -96,6 +99,9 @@ func (d *Daemon) openFollower(cat *catalog.Catalog) error {
 		}
 		d.log.Warn().Str("from", a.Location()).Msg(what)
 	})
+	if d.promoting != nil {
+		d.follower.Resume(*d.promoting)
+	}
 	return nil
 }
 
@@ -111,11 +117,15 @@ func (d *Daemon) startFollowing(ctx context.Context) {
 	d.loop(ctx, func(ctx context.Context) {
 		err := d.follower.Run(ctx)
 		switch {
+		case err == nil && d.follower.Promoted() != nil:
+			if err := d.becomePrimary(); err != nil {
+				d.log.Error().Err(err).Msg("the promotion could not be recorded; the next start continues with it")
+			}
 		case err == nil:
 		case errors.Is(err, backup.ErrBehind), errors.Is(err, backup.ErrTimeline):
 			d.log.Warn().Err(err).Msg("the copy of the followed server is made again")
 			d.followAnew.Store(true)
-			close(d.startAgain)
+			d.startAgainOnce.Do(func() { close(d.startAgain) })
 		default:
 			d.failed <- fmt.Errorf("--follow: %w", err)
 		}

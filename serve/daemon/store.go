@@ -23,7 +23,7 @@ func (d *Daemon) openStore(ctx context.Context) (scratch string, durability stor
 	}
 	s := storeSettings{shares: &d.shares, log: d.logStore, warn: d.warnStore, fatal: func(message string) {
 		d.logStore(true, "the store cannot go on, the server stops: "+message)
-	}, damaged: d.logDamage, readOnly: d.cfg.ServeDamaged, files: d.cfg.Files, clock: d.cfg.clock(), follow: d.cfg.Follow != ""}
+	}, damaged: d.logDamage, readOnly: d.cfg.ServeDamaged, files: d.cfg.Files, clock: d.cfg.clock(), follow: d.cfg.Follow != "", endFollow: d.promoted}
 	if d.cfg.CacheSize != "" {
 		if s.cache, err = parseSize(d.cfg.CacheSize); err != nil {
 			return "", 0, fmt.Errorf("--cache-size: %w", err)

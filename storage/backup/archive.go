@@ -38,6 +38,13 @@ type Archive interface {
 	// RemoveAll deletes a folder with everything in it, if it exists.
 	RemoveAll(ctx context.Context, dir string) error
 
+	// Claim writes a small file, also without the lock, unless it exists with another content: of several processes one
+	// succeeds. Errors: fs.ErrExist.
+	Claim(ctx context.Context, name string, data []byte) error
+	// Seize takes the right to write from a process that keeps the lock, and leaves it free. An archive whose lock no process
+	// keeps does nothing.
+	Seize(ctx context.Context) error
+
 	// Lock makes the caller the only writer, until it closes the lock. Errors: ErrBusy.
 	Lock(ctx context.Context) (io.Closer, error)
 	// KeepsLock reports whether a server that makes backups by itself keeps the lock between them. Then no other process

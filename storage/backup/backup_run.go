@@ -85,7 +85,10 @@ func start(ctx context.Context, src Source, a Archive, o Options) (*backupRun, e
 		return nil, err
 	}
 	x := &backupRun{ctx: ctx, src: src, o: o, f: f, id: id}
-	if err = x.f.clean(ctx); err != nil {
+	if err = x.checkTerm(); err == nil {
+		err = x.f.clean(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, f.close())
 	}
 	x.t = f.timeline(x.id.Timeline)
@@ -97,6 +100,18 @@ func start(ctx context.Context, src Source, a Archive, o Options) (*backupRun, e
 		x.t = f.timeline(x.id.Timeline)
 	}
 	return x, nil
+}
+
+// checkTerm returns a DeposedError if another server was promoted in place of this one.
+func (x *backupRun) checkTerm() error {
+	all, err := readTerms(x.ctx, x.f.archive, x.f.terms)
+	if err != nil {
+		return err
+	}
+	if t := deposing(all, x.id.Timeline); t != nil {
+		return &DeposedError{*t}
+	}
+	return nil
 }
 
 // last returns the timeline's last segment, by sequence numbers; nil if there is none.
@@ -209,7 +224,7 @@ func (x *backupRun) ship(orFrom uint64) (*Segment, error) {
 	from := orFrom
 	if last := x.t.last(); last != nil {
 		if from = last.Next; orFrom == 0 && x.idle.skips(x.src.Written(), x.o.Now) {
-			return last, nil
+			return last, x.f.lockLost()
 		}
 	}
 	_, behind, err := x.src.MarkPosition(x.ctx)

@@ -105,6 +105,7 @@ type Folder struct {
 	Timelines []*Timeline // in the order of their newest moments
 	archive   Archive
 	lock      io.Closer
+	terms     []string // names of the files that begin terms
 }
 
 // Location returns the path or the URL of the folder.
@@ -159,6 +160,9 @@ func list(ctx context.Context, a Archive) (f *Folder, ids []string, err error) {
 		return nil, nil, err
 	}
 	for _, e := range entries {
+		if !e.Folder && isTerm(e.Name) {
+			f.terms = append(f.terms, e.Name)
+		}
 		if !e.Folder || e.Name == lostFound || strings.HasPrefix(e.Name, scratchPrefix) {
 			continue
 		}
@@ -231,6 +235,14 @@ func begin(ctx context.Context, a Archive) error {
 	}
 	text, _ := json.MarshalIndent(marker{formatVersion, hex.EncodeToString(random()), "backups of a Cantle server; see cantle backup list, cantle restore --from"}, "", " ")
 	return writeFile(ctx, a, markerName, text)
+}
+
+// lockLost returns an error if another process has taken the lock of an archive in an object store.
+func (f *Folder) lockLost() error {
+	if l, ok := f.lock.(interface{ Lost() error }); ok {
+		return l.Lost()
+	}
+	return nil
 }
 
 // close unlocks the folder.

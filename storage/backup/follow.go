@@ -77,14 +77,19 @@ type Follower struct {
 
 	// unseen has the changes of Commits since changed succeeded last.
 	unseen pebblekv.Applied
+	// pending is the term of a promotion that was begun; no more writes are applied then.
+	pending *Term
+	// work is full while segments are applied or the follower is promoted.
+	work chan struct{}
 
-	mu     sync.Mutex
-	status FollowStatus
+	mu       sync.Mutex
+	status   FollowStatus
+	promoted *Term
 }
 
 // NewFollower makes a Follower. It logs with log, errors with err.
 func NewFollower(a Archive, store pebblekv.Follower, now func() time.Time, changed func(context.Context, pebblekv.Applied) error, log func(what string, err error)) *Follower {
-	return &Follower{archive: a, store: store, changed: changed, now: now, log: log,
+	return &Follower{archive: a, store: store, changed: changed, now: now, log: log, work: make(chan struct{}, 1),
 		status: FollowStatus{From: a.Location(), Applied: store.Position().Time}}
 }
 
@@ -95,9 +100,9 @@ func (f *Follower) Status() FollowStatus {
 	return f.status
 }
 
-// Run applies segments until ctx ends; then it returns nil. After an error of the archive it tries again. Errors:
-// ErrBehind and ErrTimeline, after which the store has to be made again (Begin); storage.ErrFormat and ErrUndetermined,
-// after which the store must be closed.
+// Run applies segments until ctx ends or the follower was promoted (Promoted); then it returns nil. After an error of the
+// archive it tries again. Errors: ErrBehind and ErrTimeline, after which the store has to be made again (Begin);
+// storage.ErrFormat, ErrCorruption and ErrUndetermined, after which the store must be closed.
 func (f *Follower) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -108,20 +113,10 @@ func (f *Follower) Run(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		}
-		var err error
-		if n%lookEvery == 0 {
-			if err = f.lookForTimelines(ctx); errors.Is(err, ErrTimeline) {
-				if n == 0 {
-					return err
-				}
-				f.log("the folder of backups has a newer timeline than the one that this server follows; start it again to follow that", nil)
-				err = nil
-			}
-		}
-		if err == nil {
-			err = f.step(ctx)
-		}
-		if ctx.Err() != nil {
+		f.work <- struct{}{} // a promotion ends with its own context
+		err := f.next(ctx, n)
+		<-f.work
+		if ctx.Err() != nil || f.Promoted() != nil {
 			return nil
 		}
 		gaps++
@@ -132,11 +127,40 @@ func (f *Follower) Run(ctx context.Context) error {
 		switch {
 		case gaps > 1: // a merge of segments in between was excluded by the second listing
 			return err
-		case errors.Is(err, storage.ErrFormat), errors.Is(err, ErrFormat), errors.Is(err, storage.ErrUndetermined), errors.Is(err, storage.ErrClosed):
+		case errors.Is(err, ErrTimeline), errors.Is(err, storage.ErrFormat), errors.Is(err, ErrFormat), errors.Is(err, storage.ErrUndetermined), errors.Is(err, storage.ErrClosed):
 			return err
 		}
 		timer.Reset(followEvery)
 	}
+}
+
+// next does one attempt, the n-th: it applies what the archive has, or continues with a promotion. Errors: ErrTimeline if the
+// store has to be made again.
+func (f *Follower) next(ctx context.Context, n int) error {
+	switch {
+	case f.Promoted() != nil:
+		return nil
+	case f.pending != nil:
+		err := f.settle(ctx)
+		if errors.Is(err, ErrTimeline) { // the loop looks for the timeline of the other server
+			f.log("another server was promoted before this one, which follows it when its first backup is complete", nil)
+			return nil
+		}
+		return err
+	}
+	if n%lookEvery == 0 {
+		switch err := f.lookForTimelines(ctx); {
+		case !errors.Is(err, ErrTimeline):
+			if err != nil {
+				return err
+			}
+		case n == 0, errors.As(err, new(*DeposedError)): // the timeline has ended
+			return err
+		default:
+			f.log("the folder of backups has a newer timeline than the one that this server follows; start it again to follow that", nil)
+		}
+	}
+	return f.step(ctx)
 }
 
 // record adds the result of an attempt to the status, and logs the first of several failures, and their end.
@@ -161,7 +185,7 @@ func (f *Follower) record(err error) {
 // lookForTimelines returns ErrTimeline if another timeline of the archive has newer moments than the followed one. The lists of
 // a timeline are read only if there are others.
 func (f *Follower) lookForTimelines(ctx context.Context) error {
-	_, ids, err := list(ctx, f.archive)
+	folder, ids, err := list(ctx, f.archive)
 	if err != nil {
 		return err
 	}
@@ -181,10 +205,17 @@ func (f *Follower) lookForTimelines(ctx context.Context) error {
 			other = max(other, t.end())
 		}
 	}
-	if other > own {
-		return fmt.Errorf("the folder %s: %w", f.archive.Location(), ErrTimeline)
+	if other <= own {
+		return nil
 	}
-	return nil
+	all, err := readTerms(ctx, f.archive, folder.terms)
+	if err != nil {
+		return err
+	}
+	if t := deposing(all, followed.Timeline); t != nil {
+		return fmt.Errorf("the folder %s: %w: %w", f.archive.Location(), ErrTimeline, &DeposedError{*t})
+	}
+	return fmt.Errorf("the folder %s: %w", f.archive.Location(), ErrTimeline)
 }
 
 // step applies all segments that the archive has. Errors: ErrBehind; errors of apply.

@@ -38,6 +38,8 @@ type Runner struct {
 	// report is called with a message after each automatic base and when kept logs are given up, and with the
 	// error after a failure.
 	report func(what string, err error)
+	// Deposed, if not nil, is called once when another server was promoted in place of this one. Then Run ends.
+	Deposed func(ctx context.Context, t Term)
 
 	failures int // consecutive ones of automatic backups; only Run uses it
 
@@ -182,7 +184,14 @@ func (r *Runner) Run(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		timer.Reset(r.step(ctx))
+		wait, err := r.step(ctx)
+		if deposed := (*DeposedError)(nil); errors.As(err, &deposed) {
+			if r.Deposed != nil {
+				r.Deposed(ctx, deposed.Term)
+			}
+			return
+		}
+		timer.Reset(wait)
 	}
 }
 
@@ -210,8 +219,8 @@ func (r *Runner) findLast(ctx context.Context) {
 }
 
 // step makes the base or the segment that is due, deletes old backups after a base, and returns the time to wait
-// until the next step.
-func (r *Runner) step(ctx context.Context) time.Duration {
+// until the next step, with the error, which was reported unless it is a DeposedError.
+func (r *Runner) step(ctx context.Context) (time.Duration, error) {
 	every := min(r.policy.LogInterval, r.policy.Interval)
 	last := r.Status().LastEnd
 	due := last.IsZero() || r.now().Sub(last) >= r.policy.Interval
@@ -233,12 +242,15 @@ func (r *Runner) step(ctx context.Context) time.Duration {
 	}
 	if err == nil || errors.Is(err, ErrRunning) {
 		r.failures = 0
-		return every
+		return every, nil
+	}
+	if errors.As(err, new(*DeposedError)) {
+		return 0, err
 	}
 	wait := min(retryEvery, every<<min(r.failures, 10))
 	r.failures++
 	if ctx.Err() == nil {
 		r.report(fmt.Sprintf("a backup failed and will be tried again in %v: moments since the last one cannot be restored until it succeeds", wait), err)
 	}
-	return wait
+	return wait, err
 }

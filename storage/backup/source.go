@@ -21,6 +21,8 @@ import (
 type Source interface {
 	// Checkpoint is that of storage.Store.
 	Checkpoint(ctx context.Context, dir string) error
+	// Fence makes the store refuse further commits of transactions.
+	Fence()
 	// Folder returns the folder of its files.
 	Folder() string
 	// KeepWrites, Keeping, EndKeeping, Written, MarkPosition, Writes and DropWrites are the methods of pebblekv's store
@@ -57,7 +59,20 @@ const destinationsMax = 16
 // readIdentity reads the identity from the folder of kept logs. If there is no valid one, it creates one with a
 // new timeline and stores it.
 func readIdentity(folder string) (*identity, error) {
-	id := &identity{path: filepath.Join(folder, "TIMELINE")}
+	if id, err := storedIdentity(folder); err != nil || id != nil {
+		return id, err
+	}
+	id := identityIn(folder)
+	id.begin()
+	return id, id.save()
+}
+
+// identityIn returns an identity without a timeline, which is to be stored in the folder of kept logs.
+func identityIn(folder string) *identity { return &identity{path: filepath.Join(folder, "TIMELINE")} }
+
+// storedIdentity reads the identity from the folder of kept logs; nil if there is no valid one.
+func storedIdentity(folder string) (*identity, error) {
+	id := identityIn(folder)
 	data, err := os.ReadFile(id.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -65,9 +80,14 @@ func readIdentity(folder string) (*identity, error) {
 	if text, ok := cutChecksum(data); ok && json.Unmarshal(text, id) == nil && id.Timeline != "" {
 		return id, nil
 	}
-	id.begin()
-	return id, id.save()
+	return nil, nil
 }
+
+// keptFolder returns the folder of kept logs of the store in the folder dir.
+func keptFolder(dir string) string { return pebblekv.KeptFolder(dir) }
+
+// makeKept makes the folder of kept logs of a store that no process has open.
+func makeKept(dir string) error { return pebblekv.MakeFolder(nil, keptFolder(dir)) }
 
 // begin gives the data folder a new random timeline, without any backup folders.
 func (id *identity) begin() {

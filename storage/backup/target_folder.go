@@ -34,7 +34,7 @@ func (r *Runner) requested(to string) (Archive, error) {
 // Reserved reports whether a name is not for a folder of backups in another one: names of the folder's own files, and
 // hidden ones.
 func Reserved(name string) bool {
-	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, partSuffix) || strings.HasPrefix(name, scratchPrefix) || name == lostFound || name == lockName || name == markerName
+	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, partSuffix) || strings.HasPrefix(name, scratchPrefix) || name == lostFound || name == lockName || name == markerName || isTerm(name)
 }
 
 // absolute returns the path of a folder that is given by its path or its name in the archive.

@@ -113,6 +113,8 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 		err := error(nil)
 		if s.closed {
 			err = storage.ErrClosed
+		} else if s.fenced {
+			err = storage.ErrFollower
 		} else if s.conflicts.anyNewer(w.prints, t.snap.ts) {
 			s.refused.Add(1)
 			err = storage.ErrConflict

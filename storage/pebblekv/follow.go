@@ -46,7 +46,7 @@ func BeginFollow(dir string, p FollowPosition) error {
 }
 
 // recoverPosition returns the timestamp of the newest state of the store: of a store that follows another one that of
-// its position, of others latest. Errors: ErrFollower if the store follows another one and was opened for writing;
+// its position, of others latest. With EndFollow it deletes the position. Errors: ErrFollower if the store follows another one and was opened for writing;
 // ErrFollowsNone if it follows none and was opened with Follow.
 func (s *store) recoverPosition(latest storage.Timestamp) (storage.Timestamp, error) {
 	stored, err := s.read(keyFollow)
@@ -57,12 +57,18 @@ func (s *store) recoverPosition(latest storage.Timestamp) (storage.Timestamp, er
 		return latest, nil
 	case err != nil:
 		return 0, err
+	}
+	p, err := decodeFollowPosition(stored)
+	switch {
+	case err != nil:
+		return 0, err
+	case s.o.EndFollow:
+		return max(latest, p.Time), s.translate(s.db.Delete(keyFollow, pebble.Sync))
 	case !s.o.Follow && !s.o.ReadOnly:
 		return 0, storage.ErrFollower
 	}
-	p, err := decodeFollowPosition(stored)
 	s.position = p
-	return max(p.Time, 1), err
+	return max(p.Time, 1), nil
 }
 
 // ErrFollowsNone: the store was opened with Options.Follow, and follows no other one.
@@ -74,6 +80,8 @@ type Follower interface {
 	storage.Shared
 	// Position returns the position up to which the writes of the other store are applied.
 	Position() FollowPosition
+	// Harden makes all that was applied survive a crash. Errors: ErrClosed, errors of the file system.
+	Harden(ctx context.Context) error
 	// Applier returns an empty Applier. Only one at a time may be in use.
 	Applier() *Applier
 }
@@ -88,6 +96,16 @@ func (f *follower) Position() FollowPosition {
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	return f.position
+}
+
+// Harden implements Follower. Sync of a follower does nothing, because what was applied can be applied again.
+func (f *follower) Harden(ctx context.Context) error {
+	done, err := f.use(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return f.translate(f.db.LogData(nil, pebble.Sync))
 }
 
 // Applier implements Follower.

@@ -75,6 +75,8 @@ type Options struct {
 	// Follow opens a store that follows another one (BeginFollow): Open then returns a Follower. Commits that write
 	// are refused with ErrFollower. Without Follow and ReadOnly such a store is refused with ErrFollower.
 	Follow bool
+	// EndFollow opens a store that follows another one as one that follows none any more, for good.
+	EndFollow bool
 
 	// Damaged is called with the damages that an open ReadOnly finds, and once with those of each table that is
 	// found to be damaged while the store is open. From then on commits that are not Essential are refused.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,6 +53,9 @@ func newRetainingFS(files vfs.FS, dir string, most int64) *retainingFS {
 
 // idle returns the path of the file whose existence means that no logs are to be kept.
 func (k *retainingFS) idle() string { return k.PathJoin(k.folder(), idleName) }
+
+// KeptFolder returns the folder of kept logs of the store in the folder dir.
+func KeptFolder(dir string) string { return filepath.Join(dir, retainedName) }
 
 // folder returns the folder of kept logs.
 func (k *retainingFS) folder() string { return k.PathJoin(k.dir, retainedName) }

@@ -33,6 +33,7 @@ type store struct {
 
 	commit  sync.Mutex        // held during a commit, so that commits run one at a time; locked before mu
 	ceiling storage.Timestamp // copy of the stored upper bound of all timestamps; guarded by commit
+	fenced  bool              // commits are refused, because another server was promoted; guarded by commit
 	// position is that of the writes of the followed store that are applied; guarded by commit.
 	position FollowPosition
 

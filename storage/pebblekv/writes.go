@@ -70,6 +70,14 @@ func (s *store) EndKeeping() error {
 // errNoFiles is the error of operations that copy files, if the store is in memory.
 var errNoFiles = errors.New("pebblekv: a store in memory has no files to copy")
 
+// Fence makes the store refuse the commits of transactions with ErrFollower from now on: another server has taken over its
+// writes. All commits before it have ended.
+func (s *store) Fence() {
+	s.commit.Lock()
+	defer s.commit.Unlock()
+	s.fenced = true
+}
+
 // Folder returns the folder of the store.
 func (s *store) Folder() string { return s.dir }
 

@@ -16,7 +16,7 @@ func (c *Call) takeReadConcern(v bson.Value) error {
 	if c.Def.Op != OpGetMore { // a getMore ignores this argument: drivers repeat the read concern of the session
 		c.ReadConcern, c.Op.At = level, at
 	}
-	if c.Server.Follower != nil {
+	if c.Server.Secondary() {
 		return c.postponeTime(at, after)
 	}
 	if err := c.advanceTime(max(at, after)); err != nil {

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"context"
+
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/concern"
@@ -31,13 +33,22 @@ func (c *Call) postponeTime(at, after storage.Timestamp) error {
 	return concern.AheadOf(name, c.awaited, c.Time)
 }
 
+// Secondary reports whether the server is no primary: it follows another one, or another one was promoted in its place.
+func (s *Server) Secondary() bool { return s.Follower != nil || s.deposed.Err() != nil }
+
+// Depose makes the server refuse writes, because another one was promoted in its place.
+func (s *Server) Depose() { s.depose() }
+
+// Deposed returns a context that ends when another server was promoted in place of this one.
+func (s *Server) Deposed() context.Context { return s.deposed }
+
 // enterSecondary refuses a command that only a primary runs, or that its client requests from a primary. A read with a time
 // waits until the writes up to then are applied.
 // Manual: core/read-preference, core/read-isolation-consistency-recency.
 // Errors: NotWritablePrimary (10107), NotPrimaryNoSecondaryOk (13435); the errors of ending contexts.
 func (c *Call) enterSecondary() error {
 	switch {
-	case c.Server.Follower == nil:
+	case !c.Server.Secondary():
 		return nil
 	case c.writes, c.Args.InTxn, c.Def.Ends():
 		return mongoerr.New(mongoerr.NotWritablePrimary, "not primary")

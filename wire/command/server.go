@@ -74,6 +74,10 @@ type Config struct {
 	ReadOnly bool
 	// Follower applies the writes of another server, which this one follows as a secondary; nil if it follows none.
 	Follower *backup.Follower
+	// StepUp promotes a server that follows another one to the primary; nil if this one is part of no replica set.
+	StepUp func(context.Context) error
+	// Term is the term in which the server is the primary of its replica set.
+	Term int64
 	// ChargeStrongReads doubles the price of reads with read concern majority,
 	// linearizable or snapshot.
 	ChargeStrongReads bool
@@ -130,6 +134,8 @@ type Server struct {
 
 	leaving       context.Context // done when Leave has begun
 	leave         context.CancelFunc
+	deposed       context.Context // done when another server was promoted in place of this one
+	depose        context.CancelFunc
 	leaveBegan    atomic.Int64 // when Leave began, in ns since 1970
 	lastStreamEnd atomic.Int64 // when ResumeElsewhere last ended a change stream here, in ns since 1970
 }
@@ -170,6 +176,7 @@ func New(cfg Config) *Server {
 		s.Defects = &defects.Journal{Log: cfg.Log}
 	}
 	s.leaving, s.leave = context.WithCancel(context.Background())
+	s.deposed, s.depose = context.WithCancel(context.Background())
 	s.runawayLog = s.Log.Sample(&zerolog.BurstSampler{Burst: 3, Period: time.Second})
 	s.unavailableLog = s.Log.Sample(&zerolog.BurstSampler{Burst: 3, Period: time.Second})
 	return s

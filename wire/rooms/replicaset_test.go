@@ -63,6 +63,7 @@ func TestReplicaSet(t *testing.T) {
 		`{replSetReconfig: {_id: "rs1", members: []}, $db: "admin"}`:                                  103,
 		`{replSetReconfig: 1, $db: "admin"}`:                                                          14,
 		`{replSetStepDown: 60, $db: "admin"}`:                                                         262,
+		`{replSetStepUp: 1, $db: "admin"}`:                                                            0,
 		`{isdbgrid: 1}`:                                                                               59,
 		`{aggregate: 1, pipeline: [{$currentOp: {targetAllNodes: true}}], cursor: {}, $db: "admin"}`:  9,
 		`{aggregate: 1, pipeline: [{$currentOp: {targetAllNodes: false}}], cursor: {}, $db: "admin"}`: 0,

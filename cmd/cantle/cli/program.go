@@ -65,7 +65,8 @@ or s3://bucket/path. The copy is made from the newest backup there when the fold
 of --data has none yet; later starts continue it.
 
 The server serves reads with the read preferences secondary, secondaryPreferred,
-primaryPreferred and nearest, and refuses writes. It cannot become the primary.
+primaryPreferred and nearest, and refuses writes. "cantle promote" makes it the primary;
+after that, the same command line starts it as the primary.
 cantle follow PLACE is the same as cantle serve --follow PLACE, with all its flags.
 
   cantle follow /backups --data ./copy --listen 127.0.0.1:27018

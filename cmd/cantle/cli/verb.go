@@ -81,6 +81,7 @@ func Verbs() []*cobra.Command {
 		newVerb("dump", "URI", "write databases into files, as mongodump does", dumpHelp, dumpVerb),
 		newVerb("restore", "[URI] [folder]", "load a dump, or restore a backup to a moment", restoreHelp, restoreVerb),
 		newVerb("backup", "URI | list folder | verify folder", "back up a running server, to restore any moment", backupHelp, backupVerb),
+		newVerb("promote", "URI", "make a server that follows another one the primary", promoteHelp, promoteVerb),
 		newVerb("compact", "URI [db[.collection]]", "free the disk space of deleted documents", compactHelp, compactVerb),
 		newVerb("check", "", "check the folder of a database for damage", checkHelp, checkVerb),
 		newVerb("salvage", "", "extract the readable data of a damaged database", salvageHelp, salvageVerb),

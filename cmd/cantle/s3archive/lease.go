@@ -117,6 +117,34 @@ func (a *archive) Lock(ctx context.Context) (io.Closer, error) {
 	return l, nil
 }
 
+// Claim implements backup.Archive.
+func (a *archive) Claim(ctx context.Context, name string, data []byte) error {
+	_, err := a.put(ctx, a.key(name), data, func(o *minio.PutObjectOptions) { o.SetMatchETagExcept("*") })
+	return err
+}
+
+// seizeTries is the number of attempts to take the lock from a process that renews it meanwhile, every few seconds.
+const seizeTries = 5
+
+// Seize implements backup.Archive. The next renewal of the process that has the lock fails; the lock is free at once.
+func (a *archive) Seize(ctx context.Context) error {
+	for n := 0; ; n++ {
+		h, etag, err := a.readLock(ctx)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && h.Released {
+			return nil
+		}
+		if err == nil {
+			_, err = a.writeLock(ctx, holder{Epoch: h.Epoch + 1, Owner: rand.Text(), Writer: h.Writer, Released: true}, etag)
+		}
+		if !errors.Is(err, fs.ErrExist) || n == seizeTries {
+			return err
+		}
+	}
+}
+
+// Lost returns ErrFenced if the lease was lost.
+func (l *lease) Lost() error { return context.Cause(l.ctx) }
+
 func (a *archive) busy(writer string) error {
 	return fmt.Errorf("%s: %w (%s)", a.Location(), backup.ErrBusy, writer)
 }

@@ -86,3 +86,35 @@ func TestEpoch(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSeize takes the lock from a process that renews it: that one loses its lease at its next renewal, and the lock is free
+// at once.
+func TestSeize(t *testing.T) {
+	s := s3server.Start(t)
+	first, second := open(t, s, "shop", s.URL), open(t, s, "shop", s.URL)
+	first.terms, second.terms = short, short
+	if err := second.Seize(t.Context()); err != nil {
+		t.Fatalf("without a lock: %v", err)
+	}
+	lock, err := first.Lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Seize(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	other, err := second.Lock(t.Context())
+	if err != nil {
+		t.Fatalf("the lock is not free: %v", err)
+	}
+	<-lock.(*lease).ctx.Done()
+	if err := lock.(*lease).Lost(); !errors.Is(err, ErrFenced) {
+		t.Errorf("the first has lost its lease by %v", err)
+	}
+	if w, _ := first.Create(t.Context(), "x"); !errors.Is(w.Commit(), ErrFenced) {
+		t.Error("the first writes")
+	}
+	if err := errors.Join(lock.Close(), other.Close()); err != nil {
+		t.Error(err)
+	}
+}

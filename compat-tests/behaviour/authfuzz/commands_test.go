@@ -227,6 +227,7 @@ var commandLines = split(`
 {replSetInitiate: {_id: "a", members: [{_id: 0, host: "a:1"}]}, $db: "admin"}
 {replSetReconfig: {_id: "a", version: 2, members: [{_id: 0, host: "a:1"}]}, $db: "admin"}
 {replSetStepDown: 1, $db: "admin"}
+{replSetStepUp: 1, $db: "admin"}
 {serverStatus: 1}
 {setUserWriteBlockMode: 1, global: true, $db: "admin"}
 {shutdown: 1, $db: "admin"}

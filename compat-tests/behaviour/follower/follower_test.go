@@ -24,6 +24,7 @@ import (
 type pair struct {
 	t                 *testing.T
 	backups, data     string
+	first             string // --data of the primary
 	ports             []string
 	primary, follower *harness.Server
 }
@@ -38,7 +39,8 @@ func startPair(t *testing.T) *pair {
 	}
 	p := &pair{t: t, backups: filepath.Join(t.TempDir(), "backups"), data: filepath.Join(t.TempDir(), "copy")}
 	p.ports = []string{harness.FreeAddr(t), harness.FreeAddr(t)}
-	p.primary = p.launch(filepath.Join(t.TempDir(), "data"), p.ports[0], p.ports[1], "--backup-to", p.backups, "--backup-log-interval", "1s")
+	p.first = filepath.Join(t.TempDir(), "data")
+	p.primary = p.launch(p.first, p.ports[0], p.ports[1], "--backup-to", p.backups, "--backup-log-interval", "1s")
 	c := p.direct(p.primary).Database("shop").Collection("orders")
 	if _, err := c.InsertMany(harness.Context(t), []any{bson.D{{Key: "_id", Value: 1}, {Key: "n", Value: 1}}, bson.D{{Key: "_id", Value: 2}, {Key: "n", Value: 2}}}); err != nil {
 		t.Fatal(err)
@@ -73,17 +75,21 @@ func startPair(t *testing.T) *pair {
 
 func (p *pair) launch(data, own, other string, flags ...string) *harness.Server {
 	p.t.Helper()
-	s, err := harness.Launch(harness.Options{Data: data, Args: append([]string{"--listen", own, "--replica-set", "rs0/" + own + "," + other}, flags...)})
+	s, err := p.tryLaunch(data, own, other, flags...)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	return s
 }
 
+func (p *pair) tryLaunch(data, own, other string, flags ...string) (*harness.Server, error) {
+	return harness.Launch(harness.Options{Data: data, Args: append([]string{"--listen", own, "--replica-set", "rs0/" + own + "," + other}, flags...)})
+}
+
 // startFollower starts the follower, also again.
 func (p *pair) startFollower() {
 	p.t.Helper()
-	p.follower = p.launch(p.data, p.ports[1], p.ports[0], "--follow", p.backups)
+	p.follower = p.launch(p.data, p.ports[1], p.ports[0], "--follow", p.backups, "--backup-log-interval", "1s")
 }
 
 // direct returns a client of one server alone.

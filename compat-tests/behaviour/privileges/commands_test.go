@@ -167,6 +167,7 @@ var commands = []request{
 	{"replSetInitiate", `{replSetInitiate: {}}`, "replSetConfigure cluster"},
 	{"replSetReconfig", `{replSetReconfig: {}}`, "replSetConfigure cluster"},
 	{"replSetStepDown", `{replSetStepDown: "x"}`, "replSetStateChange cluster"},
+	{"replSetStepUp", `{replSetStepUp: 1}`, "replSetStateChange cluster"},
 	{"reshardCollection", `{reshardCollection: "@ns", key: {a: 1}}`, "reshardCollection @ns"},
 	{"revokePrivilegesFromRole", `{revokePrivilegesFromRole: "r", privileges: [{resource: {db: "@db", collection: ""}, actions: ["find"]}], $db: "@db"}`, "revokeRole @db."},
 	{"revokeRolesFromRole", `{revokeRolesFromRole: "r", roles: [{role: "read", db: "@db"}], $db: "@db"}`, "revokeRole @db."},

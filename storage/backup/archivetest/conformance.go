@@ -20,7 +20,7 @@ func Conformance(t *testing.T, now func() time.Time, open func(t *testing.T) bac
 		name string
 		test func(*testing.T, func() time.Time, backup.Archive)
 	}{
-		{"files", methods(testFiles)}, {"large", methods(testLarge)}, {"abandoned", methods(testAbandoned)}, {"lock", methods(testLock)},
+		{"files", methods(testFiles)}, {"large", methods(testLarge)}, {"abandoned", methods(testAbandoned)}, {"lock", methods(testLock)}, {"claim", methods(testClaim)},
 		{"hold", methods(testHold)}, {"request", methods(testRequest)}, {"moments", testMoments}, {"damage", testDamage}, {"prune", testPrune},
 	} {
 		t.Run(x.name, func(t *testing.T) { x.test(t, now, open(t)) })
@@ -192,6 +192,44 @@ func testLock(t *testing.T, a backup.Archive) {
 		if a.Locked(t.Context()) {
 			t.Error("it stays locked")
 		}
+	}
+}
+
+// testClaim lets several processes claim a name: one succeeds, also if it tries again, as after a lost response.
+func testClaim(t *testing.T, a backup.Archive) {
+	if err := a.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	results := make(chan error)
+	for i := range 8 {
+		go func() {
+			data := []byte{byte(i)}
+			err := a.Claim(t.Context(), "term-00000002", data)
+			if err == nil {
+				err = a.Claim(t.Context(), "term-00000002", data)
+				if err == nil {
+					results <- nil
+					return
+				}
+				t.Errorf("the second claim of the same process: %v", err)
+			}
+			results <- err
+		}()
+	}
+	won := 0
+	for range 8 {
+		if err := <-results; err == nil {
+			won++
+		} else if !errors.Is(err, fs.ErrExist) {
+			t.Errorf("a claim that came too late: %v", err)
+		}
+	}
+	if data := read(t, a, "term-00000002", 0); won != 1 || len(data) != 1 {
+		t.Errorf("%d processes have claimed it, and it has %d bytes", won, len(data))
+	}
+	entries, err := a.List(t.Context(), "")
+	if err != nil || len(entries) != 1 {
+		t.Errorf("the archive has %v: %v", entries, err)
 	}
 }
 

@@ -34,7 +34,7 @@ type helloArgs struct {
 
 // runHello replies to hello, and to isMaster with the old spelling of one field. Clients send it to open a connection
 // (metadata, compression) and to monitor a server: with topologyVersion and maxAwaitTimeMS, hello waits for a change
-// of the topology. The only change that can occur is that the server stops.
+// of the topology. The changes that can occur are that the server stops, and that another one is promoted in its place.
 // Manual: reference/command/hello. Spec: mongodb-handshake, server-discovery-and-monitoring, server-monitoring.
 func (s *State) runHello(c *command.Call) error {
 	a, err := parseHello(c)
@@ -51,7 +51,7 @@ func (s *State) runHello(c *command.Call) error {
 		if c.Out.Exhausts() {
 			c.Out.More = true
 		}
-		if c.Msg.Repeat > 0 || a.process == s.processID && a.counter == 0 {
+		if c.Msg.Repeat > 0 || a.process == s.processID && a.counter == topologyCounter(c) {
 			c.Server.Stats.Awaiting.Add(1)
 			err := waitRunning(c, a.await)
 			c.Server.Stats.Awaiting.Add(-1)
@@ -159,13 +159,16 @@ func topologyVersion(c *command.Call, v bson.Value) (process [12]byte, counter i
 	return process, counter, nil
 }
 
-// waitRunning waits for the duration d. It returns early, without an error, if the server begins to drain.
+// waitRunning waits for the duration d. It returns early, without an error, if the topology changes.
 func waitRunning(c *command.Call, d time.Duration) error {
 	ctx, cancel := context.WithCancel(c.Ctx)
 	defer cancel()
 	defer context.AfterFunc(c.Conn.Draining(), cancel)()
+	if before := c.Server.Deposed(); before.Err() == nil {
+		defer context.AfterFunc(before, cancel)()
+	}
 	err := command.Wait(ctx, d)
-	if c.Conn.Draining().Err() != nil {
+	if ctx.Err() != nil && c.Ctx.Err() == nil {
 		return nil
 	}
 	return err
@@ -233,17 +236,23 @@ func (s *State) replyHello(c *command.Call, a helloArgs) error {
 }
 
 // appendTopologyVersion appends the version of the topology, by which a client recognizes a change. It is constant
-// until the server begins to drain.
+// until the server begins to drain, or another one is promoted in its place.
 // Spec: server-discovery-and-monitoring (topologyVersion).
 func (s *State) appendTopologyVersion(c *command.Call, b *bson.Builder) {
-	counter := int64(0)
-	if c.Conn.Draining().Err() != nil {
-		counter = 1
-	}
 	b.BeginDoc("topologyVersion")
 	b.ObjectID("processId", s.processID)
-	b.Int64("counter", counter)
+	b.Int64("counter", topologyCounter(c))
 	b.End()
+}
+
+// topologyCounter returns the number of changes of the topology since the start.
+func topologyCounter(c *command.Call) (n int64) {
+	for _, event := range [...]context.Context{c.Server.Deposed(), c.Conn.Draining()} {
+		if event.Err() != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // negotiate replies with the names of the compressors that client and server both support, in the client's order.

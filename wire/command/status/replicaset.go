@@ -1,6 +1,7 @@
 package status
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 	"time"
@@ -9,15 +10,21 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/backup"
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// electionTerm is the term of the only election that the replica set ever has: a secondary never becomes primary.
-const electionTerm = 1
+// term returns the term in which the server is the primary.
+func term(s *command.Server) int64 { return max(s.Term, backup.FirstTerm) }
 
-// electionID is the ID of the only election, in MongoDB's form: the bytes 7f ff ff ff, and the term as the last eight.
+// electionID returns the ID of the election of this primary, in MongoDB's form: the bytes 7f ff ff ff, and the term as the last
+// eight. Of several primaries, drivers take the one with the highest.
 // Spec: server-discovery-and-monitoring (electionId).
-var electionID = [12]byte{0x7f, 0xff, 0xff, 0xff, 11: electionTerm}
+func electionID(s *command.Server) (id [12]byte) {
+	binary.BigEndian.PutUint32(id[:], 0x7fffffff)
+	binary.BigEndian.PutUint64(id[4:], uint64(term(s)))
+	return id
+}
 
 // setVersion is the version of the replica set's configuration, which never changes.
 const setVersion = 1
@@ -43,25 +50,25 @@ func appendSet(c *command.Call, b *bson.Builder, r command.ReplicaSet) {
 		b.End()
 	}
 	if !isSecondary(c) {
-		b.ObjectID("electionId", electionID)
+		b.ObjectID("electionId", electionID(c.Server))
 	}
 	latest := c.Cluster.Latest() // not c.Time, because an awaitable hello may have waited
 	b.BeginDoc("lastWrite")
-	appendOpTime(b, "opTime", latest)
+	appendOpTime(c, b, "opTime", latest)
 	b.DateTime("lastWriteDate", wallMillis(latest))
-	appendOpTime(b, "majorityOpTime", latest)
+	appendOpTime(c, b, "majorityOpTime", latest)
 	b.DateTime("majorityWriteDate", wallMillis(latest))
 	b.End()
 }
 
 // isSecondary reports whether the client sees the server as a secondary.
-func isSecondary(c *command.Call) bool { return c.Server.Follower != nil && !c.Strict() }
+func isSecondary(c *command.Call) bool { return c.Server.Secondary() && !c.Strict() }
 
 // appendOpTime appends an optime with the time of the last commit. A primary waits for no secondary, so all are equal.
-func appendOpTime(b *bson.Builder, name string, latest storage.Timestamp) {
+func appendOpTime(c *command.Call, b *bson.Builder, name string, latest storage.Timestamp) {
 	b.BeginDoc(name)
 	b.Timestamp("ts", latest.Seconds(), latest.Increment())
-	b.Int64("t", electionTerm)
+	b.Int64("t", term(c.Server))
 	b.End()
 }
 
@@ -134,9 +141,29 @@ func runReplSetStepDown(c *command.Call) error {
 	case isSecondary(c):
 		return mongoerr.New(mongoerr.NotWritablePrimary, "not primary so can't step down")
 	case len(r.Others) > 0:
-		return mongoerr.New(mongoerr.ExceededTimeLimit, "No electable secondaries caught up: a server that follows this one cannot become primary")
+		return mongoerr.New(mongoerr.ExceededTimeLimit, "No electable secondaries caught up: promote the other server instead (cantle promote, replSetStepUp)")
 	}
 	return mongoerr.New(mongoerr.ExceededTimeLimit, "No electable secondaries caught up: the set has one member")
+}
+
+// runReplSetStepUp makes a server that follows another one the primary. The server then starts again, which ends its
+// connections. On a primary it does nothing.
+// Source: MongoDB's source, replSetStepUp. Errors: CommandFailed (125), errors of ownSet.
+func runReplSetStepUp(c *command.Call) error {
+	if _, err := ownSet(c); err != nil {
+		return err
+	}
+	if !isSecondary(c) {
+		return nil
+	}
+	if c.Server.Follower == nil || c.Server.StepUp == nil {
+		return mongoerr.New(mongoerr.CommandFailed, "Election failed: another server was promoted in place of this one")
+	}
+	err := c.Server.StepUp(c.Ctx)
+	if err == nil || c.Ctx.Err() != nil {
+		return err
+	}
+	return mongoerr.New(mongoerr.CommandFailed, "Election failed: %s", err.Error()).Because(err)
 }
 
 // runReplSetGetConfig returns the configuration.
@@ -146,7 +173,7 @@ func runReplSetGetConfig(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	c.Reply.Raw("config", config(r))
+	c.Reply.Raw("config", config(c.Server, r))
 	if v, ok := c.Body.Lookup("commitmentStatus"); ok && v.Truthy() {
 		c.Reply.Bool("commitmentStatus", true)
 	}
@@ -155,11 +182,11 @@ func runReplSetGetConfig(c *command.Call) error {
 
 // config returns the configuration of the replica set, the document in local.system.replset.
 // Manual: reference/replica-configuration.
-func config(r command.ReplicaSet) bson.Raw {
+func config(s *command.Server, r command.ReplicaSet) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("_id", r.Name)
 	b.Int32("version", setVersion)
-	b.Int32("term", electionTerm)
+	b.Int32("term", int32(term(s)))
 	b.BeginArray("members")
 	for i, host := range r.Hosts() {
 		b.BeginDoc("")
@@ -214,14 +241,17 @@ func runReplSetGetStatus(c *command.Call) error {
 	}
 	state, stateText, source, info := int32(statePrimary), "PRIMARY", "", ""
 	if isSecondary(c) {
-		s := c.Server.Follower.Status()
-		state, stateText, source, info = stateSecondary, "SECONDARY", s.From, s.LastErr
+		state, stateText, info = stateSecondary, "SECONDARY", "another server was promoted in place of this one"
+		if f := c.Server.Follower; f != nil {
+			s := f.Status()
+			source, info = s.From, s.LastErr
+		}
 	}
 	b := c.Reply
 	b.String("set", r.Name)
 	b.DateTime("date", c.Start.UnixMilli())
 	b.Int32("myState", state)
-	b.Int64("term", electionTerm)
+	b.Int64("term", term(c.Server))
 	b.String("syncSourceHost", source)
 	b.Int32("syncSourceId", -1)
 	b.Int64("heartbeatIntervalMillis", heartbeatMillis)
@@ -230,11 +260,11 @@ func runReplSetGetStatus(c *command.Call) error {
 	}
 	written := wallMillis(c.Time)
 	b.BeginDoc("optimes")
-	appendOpTime(b, "lastCommittedOpTime", c.Time)
+	appendOpTime(c, b, "lastCommittedOpTime", c.Time)
 	b.DateTime("lastCommittedWallTime", written)
-	appendOpTime(b, "readConcernMajorityOpTime", c.Time)
-	appendOpTime(b, "appliedOpTime", c.Time)
-	appendOpTime(b, "durableOpTime", c.Time)
+	appendOpTime(c, b, "readConcernMajorityOpTime", c.Time)
+	appendOpTime(c, b, "appliedOpTime", c.Time)
+	appendOpTime(c, b, "durableOpTime", c.Time)
 	b.DateTime("lastAppliedWallTime", written)
 	b.DateTime("lastDurableWallTime", written)
 	b.End()
@@ -250,7 +280,7 @@ func runReplSetGetStatus(c *command.Call) error {
 	b.Int32("state", state)
 	b.String("stateStr", stateText)
 	b.Int32("uptime", int32(c.Cluster.Now().Sub(c.Server.Started)/time.Second))
-	appendOpTime(b, "optime", c.Time)
+	appendOpTime(c, b, "optime", c.Time)
 	b.DateTime("optimeDate", written)
 	b.DateTime("lastAppliedWallTime", written)
 	b.DateTime("lastDurableWallTime", written)
@@ -262,7 +292,7 @@ func runReplSetGetStatus(c *command.Call) error {
 		b.DateTime("electionDate", c.Server.Started.UnixMilli())
 	}
 	b.Int32("configVersion", setVersion)
-	b.Int32("configTerm", electionTerm)
+	b.Int32("configTerm", int32(term(c.Server)))
 	b.Bool("self", true)
 	b.String("lastHeartbeatMessage", "")
 	b.End()
@@ -294,7 +324,7 @@ func appendElection(c *command.Call, b *bson.Builder) {
 	b.BeginDoc("electionCandidateMetrics")
 	b.String("lastElectionReason", "electionTimeout")
 	b.DateTime("lastElectionDate", started)
-	b.Int64("electionTerm", electionTerm)
+	b.Int64("electionTerm", term(c.Server))
 	b.Int32("numVotesNeeded", 1)
 	b.Double("priorityAtElection", 1)
 	b.Int64("electionTimeoutMillis", electionMillis)
@@ -312,7 +342,7 @@ func (s *State) setDocs() []bson.Raw {
 	if r.Member == "" {
 		r.Member = s.FirstAddress()
 	}
-	return []bson.Raw{config(r)}
+	return []bson.Raw{config(s.Server, r)}
 }
 
 // statusReplication appends the section repl of serverStatus.

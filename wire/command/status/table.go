@@ -32,6 +32,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "replSetInitiate", Run: runReplSetInitiate, Action: "replSetConfigure", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/replSetInitiate"},
 		{Name: "replSetReconfig", Run: runReplSetReconfig, Action: "replSetConfigure", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/replSetReconfig"},
 		{Name: "replSetStepDown", Run: runReplSetStepDown, Action: "replSetStateChange", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/replSetStepDown"},
+		{Name: "replSetStepUp", Run: runReplSetStepUp, Action: "replSetStateChange", Facts: command.AdminOnly | command.Silent, Doc: "core/replica-set-elections"},
 		{Name: "serverStatus", Run: s.runServerStatus, Action: "serverStatus", Facts: command.Silent, Doc: "reference/command/serverStatus"},
 		{Name: "setUserWriteBlockMode", Run: s.runSetUserWriteBlockMode, Action: "setUserWriteBlockMode", Facts: command.AdminOnly | command.Silent, Since: "6.0", Doc: "reference/command/setUserWriteBlockMode"},
 		{Name: "shutdown", Run: s.runShutdown, Action: "shutdown", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/shutdown"},

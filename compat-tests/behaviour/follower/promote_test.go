@@ -1,0 +1,304 @@
+package follower
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// promote runs cantle promote for the follower.
+func (p *pair) promote() string {
+	p.t.Helper()
+	out, err := p.tryPromote(harness.Context(p.t))
+	if err != nil {
+		p.t.Fatalf("cantle promote: %v\n%s", err, out)
+	}
+	return out
+}
+
+func (p *pair) tryPromote(ctx context.Context) (string, error) {
+	binary, err := harness.Binary()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	out, err := exec.CommandContext(ctx, binary, "promote", "mongodb://"+p.follower.Addr+"/").CombinedOutput()
+	return string(out), err
+}
+
+// both returns a client with both hosts, as applications have it.
+func (p *pair) both() *mongo.Client {
+	return p.connect("mongodb://" + strings.Join(p.ports, ",") + "/?replicaSet=rs0")
+}
+
+// hello returns the reply of one server.
+func (p *pair) hello(s *harness.Server) bson.Raw {
+	p.t.Helper()
+	reply, err := p.direct(s).Database("admin").RunCommand(harness.Context(p.t), bson.D{{Key: "hello", Value: 1}}).Raw()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return reply
+}
+
+// writer inserts documents with ascending _id by a client with both hosts until stop, and records what was acknowledged.
+type writer struct {
+	mu    sync.Mutex
+	acked map[int]time.Time
+	errs  []error
+	stop  func()
+}
+
+func (p *pair) startWriter() *writer {
+	w := &writer{acked: map[int]time.Time{}}
+	ctx, cancel := context.WithCancel(context.Background())
+	coll := p.both().Database("shop").Collection("acked")
+	var all sync.WaitGroup
+	w.stop = func() { cancel(); all.Wait() }
+	for part := range 4 {
+		all.Go(func() {
+			for n := part; ctx.Err() == nil; n += 4 {
+				_, err := coll.InsertOne(ctx, bson.D{{Key: "_id", Value: n}, {Key: "by", Value: part}})
+				w.mu.Lock()
+				if err == nil {
+					w.acked[n] = time.Now()
+				} else if ctx.Err() == nil {
+					w.errs = append(w.errs, err)
+				}
+				w.mu.Unlock()
+			}
+		})
+	}
+	p.t.Cleanup(w.stop)
+	return w
+}
+
+// ids returns the _ids of the collection acked at a server.
+func (p *pair) ids(c *mongo.Client) map[int]bool {
+	p.t.Helper()
+	ctx := harness.Context(p.t)
+	cursor, err := c.Database("shop").Collection("acked").Find(ctx, bson.D{}, options.Find().SetHint(bson.D{{Key: "$natural", Value: 1}}))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var docs []struct {
+		ID int `bson:"_id"`
+	}
+	if err := cursor.All(ctx, &docs); err != nil {
+		p.t.Fatal(err)
+	}
+	out := map[int]bool{}
+	for _, d := range docs {
+		if out[d.ID] {
+			p.t.Errorf("the document %d is there twice", d.ID)
+		}
+		out[d.ID] = true
+	}
+	return out
+}
+
+// rolledBack returns the _ids in the rollback files of a data folder.
+func rolledBack(t *testing.T, data string) map[int]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(data, "rollback", "*", "removed.*.bson"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[int]bool{}
+	for _, name := range files {
+		rest, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for len(rest) > 0 {
+			n := int(rest[0]) | int(rest[1])<<8 | int(rest[2])<<16 | int(rest[3])<<24
+			doc := bson.Raw(rest[:n])
+			if err := doc.Validate(); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if id, ok := doc.Lookup("_id").Int32OK(); ok {
+				out[int(id)] = true
+			}
+			rest = rest[n:]
+		}
+	}
+	return out
+}
+
+// TestPromote promotes the follower while clients with both hosts write, and the primary still runs. Clients write to the new
+// primary without a new connection string; the former one refuses writes, and what it acknowledged and the new one does not
+// have is in its rollback files. Restarted, it refuses to serve, and follows the new primary on request.
+func TestPromote(t *testing.T) {
+	p := startPair(t)
+	ctx := harness.Context(t)
+	before := p.hello(p.primary).Lookup("electionId").ObjectID()
+	w := p.startWriter()
+	time.Sleep(3 * time.Second)
+	begun := time.Now()
+	t.Logf("%s", p.promote())
+	hello := p.hello(p.follower)
+	after, ok := hello.Lookup("electionId").ObjectIDOK()
+	if !ok || !hello.Lookup("isWritablePrimary").Boolean() || after.Hex() <= before.Hex() || hello.Lookup("setName").StringValue() != "rs0" {
+		t.Fatalf("hello of the new primary: %s; the election before was %s", hello, before.Hex())
+	}
+	p.await(func() error { // the former one notices it
+		if hello := p.hello(p.primary); hello.Lookup("isWritablePrimary").Boolean() || !hello.Lookup("secondary").Boolean() {
+			return fmt.Errorf("hello of the former primary: %s", hello)
+		}
+		return nil
+	})
+	noticed := time.Since(begun)
+	if got, text := code(raw(ctx, t, p.primary.Addr, "shop", bson.D{{Key: "insert", Value: "acked"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: -1}}}}})); got != 10107 {
+		t.Errorf("a write at the former primary: %d %s", got, text)
+	}
+	p.await(func() error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		n := 0
+		for _, at := range w.acked {
+			if at.After(begun.Add(noticed)) {
+				n++
+			}
+		}
+		if n < 20 {
+			return fmt.Errorf("%d writes after the promotion", n)
+		}
+		return nil
+	})
+	w.stop()
+	p.check(w, begun, noticed)
+
+	// Restarted with its flags, the former primary refuses to serve; its rollback files stay.
+	data := p.first
+	if err := p.primary.Stop(); err != nil {
+		t.Error(err)
+	}
+	flags := []string{"--backup-to", p.backups, "--backup-log-interval", "1s"}
+	if s, err := p.tryLaunch(data, p.ports[0], p.ports[1], flags...); err == nil {
+		t.Error("the former primary starts as a primary")
+		s.Kill()
+	} else if !strings.Contains(err.Error(), "is the primary no more") || !strings.Contains(err.Error(), "cantle follow") {
+		t.Errorf("the former primary ends with %v", err)
+	}
+	p.await(func() error { // until the first backup of the new primary is complete
+		s, err := p.tryLaunch(data, p.ports[0], p.ports[1], "--follow", p.backups)
+		if err != nil {
+			return err
+		}
+		p.primary = s
+		coll := p.direct(s).Database("shop").Collection("acked", options.Collection().SetReadPreference(readpref.Secondary()))
+		if err := coll.FindOne(ctx, bson.D{{Key: "_id", Value: 0}}).Err(); err != nil {
+			t.Errorf("the copy at the former primary: %v", err)
+		}
+		return nil
+	})
+	fresh := p.both().Database("shop").Collection("acked")
+	if _, err := fresh.InsertOne(ctx, bson.D{{Key: "_id", Value: -2}}); err != nil {
+		t.Fatal(err)
+	}
+	p.await(func() error {
+		coll := p.direct(p.primary).Database("shop").Collection("acked", options.Collection().SetReadPreference(readpref.Secondary()))
+		return coll.FindOne(ctx, bson.D{{Key: "_id", Value: -2}}).Err()
+	})
+	if got := len(rolledBack(t, data)); got == 0 && noticed > 2*time.Second {
+		t.Error("the rollback files are gone")
+	}
+
+	// The same command line starts the new primary again, as a primary.
+	p.follower.Kill()
+	p.startFollower()
+	if hello := p.hello(p.follower); !hello.Lookup("isWritablePrimary").Boolean() || hello.Lookup("electionId").ObjectID() != after {
+		t.Errorf("hello after a restart: %s", hello)
+	}
+}
+
+// check compares what was acknowledged with what the new primary and the rollback files have: nothing is missing in both, and
+// what is only in the rollback files was acknowledged at most the shown lag before the promotion, or after it by the former primary.
+func (p *pair) check(w *writer, begun time.Time, noticed time.Duration) {
+	p.t.Helper()
+	there := p.ids(p.direct(p.follower))
+	var lost map[int]bool
+	missing := 0
+	p.await(func() error { // the rollback files are written after the writes are refused
+		lost = rolledBack(p.t, p.first)
+		missing = 0
+		for n, at := range w.acked {
+			if there[n] {
+				continue
+			}
+			missing++
+			if !lost[n] {
+				return fmt.Errorf("the document %d, acknowledged %v after the promotion began, is neither at the new primary nor in a rollback file", n, at.Sub(begun))
+			}
+			if at.Before(begun.Add(-3 * time.Second)) {
+				return fmt.Errorf("the document %d is lost, although it was acknowledged %v before the promotion", n, begun.Sub(at))
+			}
+		}
+		return nil
+	})
+	first := time.Duration(1 << 62)
+	for n, at := range w.acked {
+		if there[n] && at.After(begun) {
+			first = min(first, at.Sub(begun))
+		}
+	}
+	p.t.Logf("%d writes acknowledged, %d of them only in rollback files, %d errors; first write at the new primary after %v; the former one noticed it after %v",
+		len(w.acked), missing, len(w.errs), first.Round(time.Millisecond), noticed.Round(time.Millisecond))
+}
+
+// TestPromoteKilled promotes after the primary was killed, and kills the follower in the middle of the promotion, at random
+// moments: it resumes or rolls back at its next start, and is promoted at last. The former primary, started again, writes its
+// rollback files and refuses to serve.
+func TestPromoteKilled(t *testing.T) {
+	p := startPair(t)
+	w := p.startWriter()
+	time.Sleep(2500 * time.Millisecond)
+	p.primary.Kill()
+	begun := time.Now()
+	for _, delay := range []time.Duration{0, 20 * time.Millisecond, 60 * time.Millisecond, 150 * time.Millisecond} {
+		ctx, cancel := context.WithCancel(harness.Context(t))
+		ended := make(chan struct{})
+		go func() { defer close(ended); _, _ = p.tryPromote(ctx) }()
+		time.Sleep(100*time.Millisecond + delay)
+		p.follower.Kill()
+		cancel()
+		<-ended
+		p.startFollower()
+		if p.hello(p.follower).Lookup("isWritablePrimary").Boolean() {
+			break
+		}
+	}
+	p.promote() // of a primary it changes nothing
+	p.await(func() error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, at := range w.acked {
+			if at.After(begun.Add(time.Second)) {
+				return nil
+			}
+		}
+		return errors.New("no write after the promotion")
+	})
+	w.stop()
+	if _, err := p.tryLaunch(p.first, p.ports[0], p.ports[1], "--backup-to", p.backups, "--backup-log-interval", "1s"); err == nil || !strings.Contains(err.Error(), "is the primary no more") {
+		t.Errorf("the former primary starts: %v", err)
+	}
+	p.check(w, begun, 0)
+	validate, err := p.direct(p.follower).Database("shop").RunCommand(harness.Context(t), bson.D{{Key: "validate", Value: "acked"}}).Raw()
+	if err != nil || !validate.Lookup("valid").Boolean() {
+		t.Errorf("validate: %v, %v", validate, err)
+	}
+}

@@ -1,0 +1,209 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv"
+)
+
+// unsteady is an archive that fails at one method, before or after it has done its work.
+type unsteady struct {
+	Archive
+	before, after bool // of Claim
+}
+
+var errUnsteady = errors.New("the network fails")
+
+func (u *unsteady) Claim(ctx context.Context, name string, data []byte) error {
+	if u.before {
+		return errUnsteady
+	}
+	if err := u.Archive.Claim(ctx, name, data); err != nil || !u.after {
+		return err
+	}
+	return errUnsteady
+}
+
+// promoted opens the copy as the primary that it has become, and compares it with the world at the time of the term.
+func (c *copyOf) promoted(term Term) {
+	c.t.Helper()
+	if err := c.store.Close(); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := BeginTimeline(c.dir, term.Timeline); err != nil {
+		c.t.Fatal(err)
+	}
+	want := c.w.state(term.Time)
+	for range 2 { // the second open is after a restart
+		s, err := pebblekv.Open(c.dir, pebblekv.Options{EndFollow: true, ReserveBytes: -1, MemtableBytes: 256 << 10, Clock: time.Now})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if s.Latest() < term.Time {
+			c.t.Errorf("the newest state is %v, before the term at %v", s.Latest(), term.Time)
+		}
+		n := 0
+		r, err := s.Snapshot(c.t.Context(), 0)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if err := storage.Each(c.t.Context(), r, storage.Range{Start: []byte("r"), End: []byte("s")}, func(key, value []byte) error {
+			n++
+			if text, there := want[string(key)]; !there || text != string(value) {
+				c.t.Errorf("%s has another value", key)
+			}
+			return nil
+		}); err != nil || n != len(want) {
+			c.t.Errorf("%d of %d keys, %v", n, len(want), err)
+		}
+		r.Close()
+		txn, err := s.Begin(c.t.Context(), storage.TxnOptions{})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if err := txn.Set([]byte("rnew"), []byte("x")); err != nil {
+			c.t.Fatal(err)
+		}
+		if at, err := txn.Commit(c.t.Context(), storage.Synced); err != nil || at <= term.Time {
+			c.t.Errorf("a write at %v: %v", at, err)
+		}
+		b, err := Take(c.t.Context(), s.(Source), c.f.archive, Options{Program: "test", Now: time.Now})
+		if err != nil || b.Timeline != term.Timeline {
+			c.t.Errorf("a backup of the new primary: %+v, %v", b, err)
+		}
+		want["rnew"] = "x"
+		if err := s.Close(); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// TestPromote promotes a follower. The former primary is refused, also after the new one has written; its writes up to the
+// last segment are there, later ones are not; a second follower is not promoted, and follows the new primary.
+func TestPromote(t *testing.T) {
+	w := newWorld(t, uint64(time.Now().UnixNano()))
+	a := InFolder(filepath.Join(t.TempDir(), "backups"))
+	w.write(100)
+	w.ship(a)
+	c, other := follow(t, w, a), follow(t, w, a)
+	w.write(50)
+	w.ship(a)
+	shipped := w.times[len(w.times)-1]
+	w.write(20)
+	var term Term
+	if err := c.f.Promote(t.Context(), "second", func(t Term) error { term = t; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if term.Number != 2 || term.Time < shipped || term.By != "second" || c.f.Promoted() == nil {
+		t.Errorf("the term is %+v, and the last write that was shipped at %v", term, shipped)
+	}
+	deposed := (*DeposedError)(nil)
+	if _, err := Ship(t.Context(), w.src(), a); !errors.As(err, &deposed) || deposed.Term != term {
+		t.Errorf("a segment of the former primary: %v", err)
+	}
+	if _, err := Take(t.Context(), w.src(), a, Options{Program: "test", Now: time.Now}); !errors.As(err, &deposed) {
+		t.Errorf("a backup of the former primary: %v", err)
+	}
+	if newest, d, err := Terms(t.Context(), a, w.src().Folder()); err != nil || newest != 2 || d == nil || *d != term {
+		t.Errorf("the terms at the start of the former primary: %d, %v, %v", newest, d, err)
+	}
+	if err := other.f.Promote(t.Context(), "third", func(Term) error { return nil }); !errors.Is(err, ErrTimeline) {
+		t.Errorf("the promotion of the second follower: %v", err)
+	}
+	c.promoted(term)
+	if err := other.f.lookForTimelines(t.Context()); !errors.Is(err, ErrTimeline) || !errors.As(err, &deposed) {
+		t.Errorf("the second follower: %v", err)
+	}
+	if newest, d, err := Terms(t.Context(), a, c.dir); err != nil || newest != 2 || d != nil {
+		t.Errorf("the terms at the start of the new primary: %d, %v, %v", newest, d, err)
+	}
+}
+
+// TestPromoteInterrupted ends a promotion at each of its steps: before the record the follower goes on, after it the
+// promotion does, in the same process and in the next one.
+func TestPromoteInterrupted(t *testing.T) {
+	for _, x := range []struct {
+		name             string
+		recorded         bool // the record succeeds
+		before, after    bool // the term cannot be begun, or its response is lost
+		killed, promoted bool
+	}{
+		{name: "no record"},
+		{name: "no term", recorded: true, before: true, promoted: true},
+		{name: "no term, killed", recorded: true, before: true, killed: true, promoted: true},
+		{name: "lost response", recorded: true, after: true, promoted: true},
+		{name: "lost response, killed", recorded: true, after: true, killed: true, promoted: true},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			w := newWorld(t, uint64(time.Now().UnixNano()))
+			folder := InFolder(filepath.Join(t.TempDir(), "backups"))
+			w.write(100)
+			w.ship(folder)
+			a := &unsteady{Archive: folder, before: x.before, after: x.after}
+			c := follow(t, w, a)
+			w.write(50)
+			w.ship(folder)
+			var term Term
+			err := c.f.Promote(t.Context(), "second", func(t Term) error {
+				if !x.recorded {
+					return fs.ErrPermission
+				}
+				term = t
+				return nil
+			})
+			if err == nil || c.f.Promoted() != nil {
+				t.Fatalf("the promotion succeeded: %v", err)
+			}
+			a.before, a.after = false, false
+			if x.killed { // all that was applied before the record is there
+				c.dir = filesOfOneMoment(t, c.dir)
+				if err := c.store.Close(); err != nil {
+					t.Fatal(err)
+				}
+				c.open(a)
+				c.f.Resume(term)
+			}
+			if !x.promoted {
+				w.write(10)
+				w.ship(folder) // the former primary is still the primary
+				c.step()
+				return
+			}
+			if err := c.f.Run(t.Context()); err != nil || c.f.Promoted() == nil || *c.f.Promoted() != term {
+				t.Fatalf("the follower ended with %v", err)
+			}
+			c.promoted(term)
+		})
+	}
+}
+
+// TestPromotedTwice begins a promotion that another server forestalls: the follower goes on, and follows that server.
+func TestPromotedTwice(t *testing.T) {
+	w := newWorld(t, uint64(time.Now().UnixNano()))
+	folder := InFolder(filepath.Join(t.TempDir(), "backups"))
+	w.write(100)
+	w.ship(folder)
+	a := &unsteady{Archive: folder, before: true}
+	slow, fast := follow(t, w, a), follow(t, w, folder)
+	if err := slow.f.Promote(t.Context(), "slow", func(Term) error { return nil }); !errors.Is(err, errUnsteady) {
+		t.Fatal(err)
+	}
+	var term Term
+	if err := fast.f.Promote(t.Context(), "fast", func(t Term) error { term = t; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	fast.promoted(term)
+	a.before = false
+	if err := slow.f.next(t.Context(), 1); err != nil || slow.f.Promoted() != nil {
+		t.Errorf("the slow one: %v, %v", err, slow.f.Promoted())
+	}
+	if err := slow.f.next(t.Context(), lookEvery); !errors.Is(err, ErrTimeline) {
+		t.Errorf("the slow one does not follow the fast one: %v", err)
+	}
+}

@@ -1,0 +1,227 @@
+package backup
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// FirstTerm is the term of a server that was never promoted.
+const FirstTerm = 1
+
+// termPrefix begins the names of the files that begin terms.
+const termPrefix = "term-"
+
+// Term is a time in which one server is the primary of an archive: from its promotion to the next one. A file of the
+// archive begins it (Archive.Claim), whose content is final: which writes of the former primary count does not depend on
+// when that server notices it.
+type Term struct {
+	Number   int64             `json:"term"`     // FirstTerm + 1 for the first promotion
+	Timeline string            `json:"timeline"` // of the promoted server
+	By       string            `json:"server"`   // name of the promoted server
+	Begun    time.Time         `json:"begun"`
+	Former   string            `json:"former"` // timeline of the former primary
+	Next     uint64            `json:"next"`   // sequence number of the first write of the former primary that does not count
+	Time     storage.Timestamp `json:"time"`   // timestamp of the last one that counts
+}
+
+// DeposedError is the error of a backup by a server that is the primary no more: a term has begun after its own.
+type DeposedError struct{ Term Term }
+
+func (e *DeposedError) Error() string {
+	return fmt.Sprintf("this server is the primary no more: %s was promoted at %s, and took over the writes up to %s",
+		e.Term.By, e.Term.Begun.Format(time.RFC3339), MomentText(e.Term.Time))
+}
+
+func termName(number int64) string { return fmt.Sprintf("%s%08d", termPrefix, number) }
+
+// readTerms reads the files of terms with these names, the oldest first.
+func readTerms(ctx context.Context, a Archive, names []string) (terms []Term, err error) {
+	slices.Sort(names)
+	for _, name := range names {
+		data, err := readFile(ctx, a, name)
+		if err != nil {
+			return nil, err
+		}
+		var t Term
+		if text, ok := cutChecksum(data); !ok || json.Unmarshal(text, &t) != nil || termName(t.Number) != name {
+			return nil, fmt.Errorf("%s is damaged", a.Within(name).Location())
+		}
+		terms = append(terms, t)
+	}
+	return terms, nil
+}
+
+// terms returns the terms of an archive, without the first, which has no file. Errors: ErrNoBackup, ErrFormat; errors of the
+// archive.
+func terms(ctx context.Context, a Archive) ([]Term, error) {
+	f, _, err := list(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return readTerms(ctx, a, f.terms)
+}
+
+// deposing returns the first term after that of the server with a timeline, nil if there is none.
+func deposing(terms []Term, timeline string) *Term {
+	if i := slices.IndexFunc(terms, func(t Term) bool { return t.Former == timeline }); i >= 0 {
+		return &terms[i]
+	}
+	return nil
+}
+
+// Terms returns the number of the newest term of an archive, and the term by which the server with the store in the folder dir is
+// the primary no more, nil if it still is or never was. Errors: errors of the archive and of the file system.
+func Terms(ctx context.Context, a Archive, dir string) (newest int64, deposed *Term, err error) {
+	all, err := terms(ctx, a)
+	switch {
+	case errors.Is(err, ErrNoBackup):
+		return FirstTerm, nil, nil
+	case err != nil:
+		return 0, nil, err
+	case len(all) == 0:
+		return FirstTerm, nil, nil
+	}
+	newest = all[len(all)-1].Number
+	id, err := storedIdentity(keptFolder(dir))
+	if err != nil || id == nil {
+		return newest, nil, err
+	}
+	return newest, deposing(all, id.Timeline), nil
+}
+
+// claim begins a term. Errors: fs.ErrExist if another server has begun one of that number.
+func (t *Term) claim(ctx context.Context, a Archive) error {
+	text, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	return a.Claim(ctx, termName(t.Number), withChecksum(text))
+}
+
+// newTerm returns the term by which a follower at a position becomes the primary. Errors: ErrTimeline if another one was
+// promoted before.
+func (f *Follower) newTerm(ctx context.Context, by string) (t Term, err error) {
+	all, err := terms(ctx, f.archive)
+	if err != nil {
+		return t, err
+	}
+	at := f.store.Position()
+	if deposing(all, at.Timeline) != nil {
+		return t, fmt.Errorf("the folder %s: %w", f.archive.Location(), ErrTimeline)
+	}
+	t = Term{Number: FirstTerm + 1, Timeline: hex.EncodeToString(random()), By: by, Begun: f.now().UTC(), Former: at.Timeline, Next: at.Next, Time: at.Time}
+	if n := len(all); n > 0 {
+		t.Number = all[n-1].Number + 1
+	}
+	return t, nil
+}
+
+// Promote makes the follower the primary of its archive. It takes the right to write from the former primary, applies what
+// the archive has, and begins a term there. record stores the term durably before that: after a crash, Resume continues with it.
+// After success Run ends, and the store must be opened again as one that follows no other (Options.EndFollow).
+// If Promote fails after record, Run continues with the promotion, unless another server was promoted.
+// Errors: ErrTimeline if another server was promoted; errors of record, of the store and of the archive.
+func (f *Follower) Promote(ctx context.Context, by string, record func(Term) error) error {
+	select {
+	case f.work <- struct{}{}:
+		defer func() { <-f.work }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if f.pending == nil {
+		if err := f.prepare(ctx, by, record); err != nil {
+			return err
+		}
+	}
+	return f.settle(ctx)
+}
+
+// prepare takes the right to write from the primary, applies the rest of its writes, and records the term that is to begin.
+func (f *Follower) prepare(ctx context.Context, by string, record func(Term) error) error {
+	if _, err := f.newTerm(ctx, by); err != nil { // before anything is changed
+		return err
+	}
+	if err := f.lookForTimelines(ctx); err != nil {
+		return err
+	}
+	if err := f.archive.Seize(ctx); err != nil {
+		return err
+	}
+	for before := uint64(0); before != f.store.Position().Next; { // until a listing has no more
+		before = f.store.Position().Next
+		if err := f.step(ctx); err != nil {
+			return err
+		}
+	}
+	if err := f.store.Harden(ctx); err != nil { // the term begins at the position, which a crash must not move back
+		return err
+	}
+	t, err := f.newTerm(ctx, by)
+	if err == nil {
+		err = record(t)
+	}
+	if err == nil {
+		f.pending = &t
+	}
+	return err
+}
+
+// Resume continues with a promotion that was recorded before a crash. It must be called before Run.
+func (f *Follower) Resume(t Term) { f.pending = &t }
+
+// settle begins the pending term. Errors: ErrTimeline if another server was promoted; then no term is pending any more.
+func (f *Follower) settle(ctx context.Context) error {
+	if at := f.store.Position(); at.Next != f.pending.Next || at.Timeline != f.pending.Former {
+		return fmt.Errorf("%w: a promotion at the write %d cannot be continued at the write %d", storage.ErrCorruption, f.pending.Next, at.Next)
+	}
+	switch err := f.pending.claim(ctx, f.archive); {
+	case errors.Is(err, fs.ErrExist):
+		f.pending = nil
+		return fmt.Errorf("the folder %s: %w", f.archive.Location(), ErrTimeline)
+	case err != nil:
+		return err
+	}
+	f.mu.Lock()
+	f.promoted = f.pending
+	f.mu.Unlock()
+	return nil
+}
+
+// Promoted returns the term that Promote has begun, nil if there is none.
+func (f *Follower) Promoted() *Term {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.promoted
+}
+
+// BeginTimeline makes the store in the folder dir, which no process has open, one whose backups begin the timeline of a term.
+func BeginTimeline(dir, timeline string) error {
+	kept := keptFolder(dir)
+	id, err := storedIdentity(kept)
+	switch {
+	case err != nil:
+		return err
+	case id != nil && id.Timeline == timeline:
+		return nil
+	}
+	if err := makeKept(dir); err != nil {
+		return err
+	}
+	id = identityIn(kept)
+	id.Timeline = timeline
+	return id.save()
+}
+
+// isTerm reports whether a file of an archive begins a term.
+func isTerm(name string) bool {
+	return strings.HasPrefix(name, termPrefix) && !strings.HasSuffix(name, partSuffix)
+}
