@@ -54,8 +54,8 @@ var Behaviours = [behaviours]Changed{
 	},
 	DropsKnownIndexes: {
 		Since:  V8_3,
-		Says:   "dropIndexes with a list of names drops the indexes that exist; until then an unknown name was an error and nothing was dropped.",
-		Source: "reference/command/dropIndexes",
+		Says:   "dropIndexes drops the indexes that exist; until then a name or key that no index has was an error and nothing was dropped.",
+		Source: "SERVER-90152",
 	},
 	EarlySums: {
 		Since: V8_3,

@@ -111,7 +111,7 @@ func checkServed(coll *catalog.Collection, gone []*catalog.Index, verb string) e
 	return mongoerr.New(mongoerr.IllegalOperation, "Cannot %s the only compatible index for this collection's shard key: %s", verb, last.Name)
 }
 
-// indexesToDrop returns the indexes to drop. With known, names of a list that no index has are left out, unless none has.
+// indexesToDrop returns the indexes to drop. With known, names and keys that no index has are left out.
 func indexesToDrop(coll *catalog.Collection, names []string, key bson.Raw, known bool) (out []*catalog.Index, err error) {
 	noID := func() error { return mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index") }
 	if key != nil {
@@ -121,6 +121,8 @@ func indexesToDrop(coll *catalog.Collection, names []string, key bson.Raw, known
 			}
 		}
 		switch {
+		case len(out) == 0 && known:
+			return nil, nil
 		case len(out) == 0:
 			return nil, mongoerr.New(mongoerr.IndexNotFound, "can't find index with key: %s", docText(key))
 		case len(out) > 1:
@@ -135,14 +137,12 @@ func indexesToDrop(coll *catalog.Collection, names []string, key bson.Raw, known
 		return coll.UnstagedIndexes()[1:], nil
 	}
 	seen := map[string]bool{}
-	var missing error
 	for _, name := range names {
 		ix := coll.Index(name)
 		switch {
 		case ix == nil || seen[name]:
-			missing = mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)
 			if !known {
-				return nil, missing
+				return nil, mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)
 			}
 			continue
 		case ix.ID == coll.IDIndex().ID:
@@ -150,9 +150,6 @@ func indexesToDrop(coll *catalog.Collection, names []string, key bson.Raw, known
 		}
 		seen[name] = true
 		out = append(out, ix)
-	}
-	if len(out) == 0 {
-		return nil, missing
 	}
 	return out, nil
 }

@@ -82,6 +82,9 @@ func (d *Definer) reshard(o *cluster.Op, ns collection.Namespace, opts ShardOpti
 	if err != nil {
 		return err
 	}
+	if err := d.data.CheckExpected(o); err != nil {
+		return err
+	}
 	coll := d.catalog.Peek().Collection(ns)
 	if coll == nil || !coll.Sharded() {
 		return notSharded(ns)
@@ -98,6 +101,9 @@ func (d *Definer) reshard(o *cluster.Op, ns collection.Namespace, opts ShardOpti
 		return err
 	}
 	defer unlock()
+	if err := d.data.CheckExpected(o); err != nil { // it may have been dropped and made again meanwhile
+		return err
+	}
 	if sameKey(coll, key) && !opts.Force {
 		return nil
 	}

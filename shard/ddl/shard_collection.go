@@ -39,6 +39,9 @@ func (d *Definer) ShardCollection(o *cluster.Op, ns collection.Namespace, opts S
 	if err != nil {
 		return err
 	}
+	if err := d.data.CheckExpected(o); err != nil {
+		return err
+	}
 	coll := d.catalog.Peek().Collection(ns)
 	if coll == nil {
 		if err := d.Create(o, ns, CreateOptions{Implicit: true, ShardKey: opts.Key, UniqueKey: opts.Unique, Shards: opts.Shards, Zones: opts.Zones}); err != nil {
@@ -60,6 +63,9 @@ func (d *Definer) ShardCollection(o *cluster.Op, ns collection.Namespace, opts S
 		return err
 	}
 	defer unlock()
+	if err := d.data.CheckExpected(o); err != nil { // it may have been dropped and made again meanwhile
+		return err
+	}
 	return d.rewrite(o, coll, rewriting{
 		kind:           "Shard Collection",
 		command:        doc,

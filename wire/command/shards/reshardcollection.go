@@ -42,6 +42,7 @@ func (s *State) runReshardCollection(c *command.Call) error {
 		}),
 		arguments.By("collation", func(v bson.Value) error { return simpleCollation(c, "collation", v) }),
 		arguments.By("zones", func(v bson.Value) (err error) { opts.Zones, err = s.zonesArg(c, "zones", v); return err }),
+		c.ExpectUUID(ns),
 	)
 	if err != nil {
 		return err

@@ -39,6 +39,7 @@ func (s *State) runShardCollection(c *command.Call) error {
 		arguments.By("timeseries", func(bson.Value) error {
 			return mongoerr.NotImplementedYet("option timeseries of shardCollection")
 		}),
+		c.ExpectUUID(ns),
 	)
 	switch {
 	case err != nil:
