@@ -23,12 +23,13 @@ type Config struct {
 	Data               string
 	Storage            string // name of the engine; "" = defaultEngine
 	ServeDamaged       bool
-	Follow             string // place of the backups of the server that this one follows; "" = none
-	New                bool   // begin a new database even if one was lost
-	MustExist          bool   // begin no new database
-	Memory             bool   // short for Storage "memory"
-	Listen             string // comma-separated addresses; "unix:/path" for a socket
-	Advertise          string // where clients find the server; "" = the first of Listen
+	Follow             string        // place of the backups of the server that this one follows; "" = none
+	PromoteAfter       time.Duration // without a sign of the followed server; 0 = only by a command
+	New                bool          // begin a new database even if one was lost
+	MustExist          bool          // begin no new database
+	Memory             bool          // short for Storage "memory"
+	Listen             string        // comma-separated addresses; "unix:/path" for a socket
+	Advertise          string        // where clients find the server; "" = the first of Listen
 	CosmosListen       string
 	CosmosAdvertise    string // host:port by which clients reach CosmosListen; "" = the name or address to which they connected
 	CosmosVersion      string // server version of the account; "" = cosmos.Newest

@@ -22,7 +22,12 @@ func (c *Config) readOnly() bool { return c.ServeDamaged || c.Follow != "" }
 
 // checkFollow refuses settings that a server which follows another one does not have.
 func (c *Config) checkFollow() error {
-	if c.Follow == "" {
+	switch {
+	case c.Follow == "" && c.PromoteAfter != 0:
+		return errors.New("--promote-after is for a server that follows another one (--follow)")
+	case c.PromoteAfter != 0 && c.PromoteAfter < promoteAfterMin:
+		return fmt.Errorf("--promote-after is at least %v, or 0 for a promotion only by a command", promoteAfterMin)
+	case c.Follow == "":
 		return nil
 	}
 	for _, x := range []struct {
@@ -99,6 +104,9 @@ func (d *Daemon) openFollower(cat *catalog.Catalog) error {
 		}
 		d.log.Warn().Str("from", a.Location()).Msg(what)
 	})
+	if d.cfg.PromoteAfter != 0 && !d.follower.KeepsLease() {
+		return errors.New("--promote-after needs backups in object storage: only there the followed server shows that it runs, by a lease")
+	}
 	if d.promoting != nil {
 		d.follower.Resume(*d.promoting)
 	}
@@ -114,6 +122,9 @@ func (d *Daemon) startFollowing(ctx context.Context) {
 	s := d.follower.Status()
 	d.log.Info().Str("from", s.From).Str("state", backup.MomentText(s.Applied)).Str("behind", s.Lag(time.Now()).Round(time.Second).String()).
 		Msg("this server follows another one: it serves reads, and refuses writes")
+	if d.cfg.PromoteAfter != 0 {
+		d.loop(ctx, d.promoteWhenAlone)
+	}
 	d.loop(ctx, func(ctx context.Context) {
 		err := d.follower.Run(ctx)
 		switch {

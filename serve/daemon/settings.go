@@ -75,6 +75,7 @@ func (c *Config) storageFlags(f *pflag.FlagSet) {
 	f.BoolVar(&c.Memory, "memory", false, "short for --storage memory: nothing is written to disk, and all data is lost when the server stops (for test suites)")
 	f.BoolVar(&c.ServeDamaged, "serve-damaged", false, "open a damaged database read-only: serve all data that can still be read, and refuse all writes; nothing in the folder is changed. \"cantle check\" lists the damage, \"cantle salvage\" extracts the readable data")
 	f.StringVar(&c.Follow, "follow", "", "`place` of the backups of another server, its --backup-to: a folder or s3://bucket/path. This server then has a copy of that server's data in --data, applies its writes as they come there, serves reads as a secondary of --replica-set, and refuses writes. \"cantle follow\" is short for it")
+	f.DurationVar(&c.PromoteAfter, "promote-after", 0, "with --follow s3://…: become the primary when the followed server has not renewed its lease there for this long, at least 30s. 0: only by \"cantle promote\"")
 	f.StringVar(&c.Sync, "sync", "always", "`when` writes are synced to disk. always: an acknowledged write survives a power failure; interval:<ms>: a power failure loses at most that many milliseconds of writes")
 	flags.Choose(f, "sync", "always", "interval:100") // completion offers an example of an interval
 	f.DurationVar(&c.Watchdog, "watchdog", 0, "longest time that a write or sync of the data folder may take, at least 10s, before the process exits with status 61 so that a supervisor can act, like mongod's watchdogPeriodSeconds; 0 waits forever")

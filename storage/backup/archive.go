@@ -44,6 +44,8 @@ type Archive interface {
 	// Seize takes the right to write from a process that keeps the lock, and leaves it free. An archive whose lock no process
 	// keeps does nothing.
 	Seize(ctx context.Context) error
+	// Sign returns a text that changes every few seconds while a process keeps the lock.
+	Sign(ctx context.Context) (string, error)
 
 	// Lock makes the caller the only writer, until it closes the lock. Errors: ErrBusy.
 	Lock(ctx context.Context) (io.Closer, error)

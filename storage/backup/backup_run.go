@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -81,11 +82,16 @@ func start(ctx context.Context, src Source, a Archive, o Options) (*backupRun, e
 		return nil, err
 	}
 	f, err := openForWriting(ctx, a)
+	if errors.Is(err, ErrBusy) { // perhaps by the server that was promoted in place of this one
+		if f, _, bad := list(ctx, a); bad == nil {
+			err = cmp.Or(checkTerm(ctx, f, id), err)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	x := &backupRun{ctx: ctx, src: src, o: o, f: f, id: id}
-	if err = x.checkTerm(); err == nil {
+	if err = checkTerm(ctx, f, id); err == nil {
 		err = x.f.clean(ctx)
 	}
 	if err != nil {
@@ -103,12 +109,12 @@ func start(ctx context.Context, src Source, a Archive, o Options) (*backupRun, e
 }
 
 // checkTerm returns a DeposedError if another server was promoted in place of this one.
-func (x *backupRun) checkTerm() error {
-	all, err := readTerms(x.ctx, x.f.archive, x.f.terms)
+func checkTerm(ctx context.Context, f *Folder, id *identity) error {
+	all, err := readTerms(ctx, f.archive, f.terms)
 	if err != nil {
 		return err
 	}
-	if t := deposing(all, x.id.Timeline); t != nil {
+	if t := deposing(all, id.Timeline); t != nil {
 		return &DeposedError{*t}
 	}
 	return nil

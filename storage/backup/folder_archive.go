@@ -163,6 +163,9 @@ func (a folderArchive) Claim(_ context.Context, name string, data []byte) error 
 // Seize implements Archive: the former primary examines the terms before each write.
 func (a folderArchive) Seize(context.Context) error { return nil }
 
+// Sign implements Archive: no process keeps the lock.
+func (a folderArchive) Sign(context.Context) (string, error) { return "", nil }
+
 // Lock implements Archive.
 func (a folderArchive) Lock(context.Context) (io.Closer, error) {
 	lock, err := pebblekv.LockFolder(string(a))

@@ -175,6 +175,12 @@ func (f *Follower) prepare(ctx context.Context, by string, record func(Term) err
 	return err
 }
 
+// KeepsLease reports whether the primary shows that it runs, by the lease of the archive.
+func (f *Follower) KeepsLease() bool { return f.archive.KeepsLock() }
+
+// Sign returns a text that changes every few seconds while a primary keeps the lease of the archive.
+func (f *Follower) Sign(ctx context.Context) (string, error) { return f.archive.Sign(ctx) }
+
 // Resume continues with a promotion that was recorded before a crash. It must be called before Run.
 func (f *Follower) Resume(t Term) { f.pending = &t }
 
@@ -207,11 +213,8 @@ func (f *Follower) Promoted() *Term {
 func BeginTimeline(dir, timeline string) error {
 	kept := keptFolder(dir)
 	id, err := storedIdentity(kept)
-	switch {
-	case err != nil:
+	if err != nil || id != nil { // done before; perhaps the folder was copied and has begun another one since
 		return err
-	case id != nil && id.Timeline == timeline:
-		return nil
 	}
 	if err := makeKept(dir); err != nil {
 		return err

@@ -142,6 +142,15 @@ func (a *archive) Seize(ctx context.Context) error {
 	}
 }
 
+// Sign implements backup.Archive.
+func (a *archive) Sign(ctx context.Context) (string, error) {
+	_, etag, err := a.readLock(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return etag, err
+}
+
 // Lost returns ErrFenced if the lease was lost.
 func (l *lease) Lost() error { return context.Cause(l.ctx) }
 

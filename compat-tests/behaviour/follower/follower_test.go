@@ -24,7 +24,10 @@ import (
 type pair struct {
 	t                 *testing.T
 	backups, data     string
-	first             string // --data of the primary
+	first             string   // --data of the primary
+	place             string   // backups, as the primary reaches them
+	env               []string // of both servers
+	flags             []string // further ones of the follower
 	ports             []string
 	primary, follower *harness.Server
 }
@@ -33,14 +36,24 @@ type pair struct {
 // index before the follower copies it.
 func startPair(t *testing.T) *pair {
 	t.Helper()
+	backups := filepath.Join(t.TempDir(), "backups")
+	p := &pair{t: t, backups: backups, place: backups}
+	p.start()
+	return p
+}
+
+// start starts both servers over a place of backups.
+func (p *pair) start() {
+	t := p.t
+	t.Helper()
 	testenv.SkipWithURI(t)
 	if testenv.Storage() != "" {
 		t.Skip("a server over a cluster has no files to back up")
 	}
-	p := &pair{t: t, backups: filepath.Join(t.TempDir(), "backups"), data: filepath.Join(t.TempDir(), "copy")}
+	p.data = filepath.Join(t.TempDir(), "copy")
 	p.ports = []string{harness.FreeAddr(t), harness.FreeAddr(t)}
 	p.first = filepath.Join(t.TempDir(), "data")
-	p.primary = p.launch(p.first, p.ports[0], p.ports[1], "--backup-to", p.backups, "--backup-log-interval", "1s")
+	p.primary = p.launch(p.first, p.ports[0], p.ports[1], "--backup-to", p.place, "--backup-log-interval", "1s")
 	c := p.direct(p.primary).Database("shop").Collection("orders")
 	if _, err := c.InsertMany(harness.Context(t), []any{bson.D{{Key: "_id", Value: 1}, {Key: "n", Value: 1}}, bson.D{{Key: "_id", Value: 2}, {Key: "n", Value: 2}}}); err != nil {
 		t.Fatal(err)
@@ -70,7 +83,6 @@ func startPair(t *testing.T) *pair {
 			}
 		}
 	})
-	return p
 }
 
 func (p *pair) launch(data, own, other string, flags ...string) *harness.Server {
@@ -83,13 +95,13 @@ func (p *pair) launch(data, own, other string, flags ...string) *harness.Server 
 }
 
 func (p *pair) tryLaunch(data, own, other string, flags ...string) (*harness.Server, error) {
-	return harness.Launch(harness.Options{Data: data, Args: append([]string{"--listen", own, "--replica-set", "rs0/" + own + "," + other}, flags...)})
+	return harness.Launch(harness.Options{Data: data, Env: p.env, Args: append([]string{"--listen", own, "--replica-set", "rs0/" + own + "," + other}, flags...)})
 }
 
 // startFollower starts the follower, also again.
 func (p *pair) startFollower() {
 	p.t.Helper()
-	p.follower = p.launch(p.data, p.ports[1], p.ports[0], "--follow", p.backups, "--backup-log-interval", "1s")
+	p.follower = p.launch(p.data, p.ports[1], p.ports[0], append([]string{"--follow", p.backups, "--backup-log-interval", "1s"}, p.flags...)...)
 }
 
 // direct returns a client of one server alone.
