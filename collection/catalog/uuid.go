@@ -21,6 +21,14 @@ func VirtualUUID(name string) [16]byte {
 type Expected struct {
 	collection.Namespace
 	UUID bson.Value // missing or null: the client expects none
+	// Viewer decides whether an error may name the collection that has the UUID; nil permits it.
+	Viewer NameViewer
+}
+
+// NameViewer decides what the user of a command may see.
+type NameViewer interface {
+	// SeesName reports whether the user may see that a collection exists.
+	SeesName(ns collection.Namespace) bool
 }
 
 // CheckUUID returns an error unless the namespace has the UUID that the client expects. A view has no UUID; that of a
@@ -39,6 +47,7 @@ func (s *Snapshot) CheckUUID(x Expected, r release.Release) error {
 		}
 	}
 	var actual collection.Namespace
+	seen := true
 	if found := s.ByUUID([16]byte(want)); found != nil && !found.IsView() {
 		if found == series {
 			return nil
@@ -46,6 +55,7 @@ func (s *Snapshot) CheckUUID(x Expected, r release.Release) error {
 		if actual = found.Namespace; found.Options.TimeSeries != nil && !r.Has(release.SeriesOneNamespace) {
 			actual.Coll = BucketsPrefix + actual.Coll
 		}
+		seen = x.Viewer == nil || x.Viewer.SeesName(found.Namespace)
 	}
 	if actual == x.Namespace {
 		return nil
@@ -54,7 +64,7 @@ func (s *Snapshot) CheckUUID(x Expected, r release.Release) error {
 	b.String("db", x.DB)
 	b.Value("collectionUUID", x.UUID)
 	b.String("expectedCollection", x.Coll)
-	if actual.DB == x.DB && actual.Coll != "" {
+	if actual.DB == x.DB && actual.Coll != "" && seen {
 		b.String("actualCollection", actual.Coll)
 	} else {
 		b.Null("actualCollection")

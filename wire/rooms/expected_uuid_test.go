@@ -2,6 +2,7 @@ package rooms
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -25,6 +26,25 @@ func TestMismatchHasNames(t *testing.T) {
 		if code != 361 || db != "test" || expected != "c" || actual != "d" || uuidText(sent) != uuid {
 			t.Errorf("%s: %v", cmd, r)
 		}
+	}
+}
+
+// TestMismatchHidesNames checks that the error names no collection on which the user may do nothing.
+func TestMismatchHidesNames(t *testing.T) {
+	_, root, reader := secured(t)
+	root.ok(`{create: "d"}`)
+	uuid := uuidOf(root, "d")
+	root.ok(`{createRole: "c", privileges: [{resource: {db: "test", collection: "c"}, actions: ["find", "insert"]}], roles: []}`)
+	for _, x := range [][2]string{{`["read"]`, `"d"`}, {`["c"]`, `null`}} {
+		roles, want := x[0], x[1]
+		root.ok(`{updateUser: "reader", roles: ` + roles + `}`)
+		if got := reader.run(`{find: "c", collectionUUID: ` + uuid + `}`).Get("actualCollection").String(); got != want {
+			t.Errorf("find with %s: %s", roles, got)
+		}
+	}
+	errs, _ := reader.run(`{insert: "c", documents: [{_id: 9}], collectionUUID: ` + uuid + `}`).Get("writeErrors").Array()
+	if got := errs.String(); !strings.Contains(got, "361") || strings.Contains(got, `actualCollection: "d"`) {
+		t.Error(got)
 	}
 }
 

@@ -332,6 +332,7 @@ func parseBulk(c *command.Call) (command.Request, error) {
 func parseTarget(c *command.Call, d bson.Raw) (t catalog.Expected, err error) {
 	const field = "bulkWrite.nsInfo"
 	has := false
+	t.Viewer = c
 	err = arguments.EachField(d, field, func(name string, v bson.Value) (bool, error) {
 		switch name {
 		case "ns":

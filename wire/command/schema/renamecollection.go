@@ -92,7 +92,7 @@ func (a *renameArgs) Run(c *command.Call) error {
 		if a.from.DB != a.to.DB {
 			return mongoerr.New(mongoerr.InvalidOptions, "The `dropTarget` parameter must not be a UUID when renaming across databases")
 		}
-		if err := c.Cluster.Catalog().CheckUUID(catalog.Expected{Namespace: a.to, UUID: a.dropUUID}, c.Release()); err != nil {
+		if err := c.Cluster.Catalog().CheckUUID(catalog.Expected{Namespace: a.to, UUID: a.dropUUID, Viewer: c}, c.Release()); err != nil {
 			return err
 		}
 	}
