@@ -16,6 +16,7 @@ type RequestCap struct {
 	reached atomic.Bool  // a check has found more than the maximum
 	cooled  atomic.Int64 // the time of the first Pause, in nanoseconds since 1970; 0 before
 	stopped atomic.Bool  // a check has returned an error
+	taken   atomic.Bool  // TakeReached has returned the action
 
 	then      RunawayRule // for a default
 	onReached func(*CapReached)

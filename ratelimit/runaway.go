@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -36,7 +37,12 @@ type RunawayRule struct {
 	Action RunawayAction
 	Bucket uint8   // of SwitchBucket, 1..GroupsMax
 	Rate   MicroRU // of CoolDown, in a second
+	// Counts counts the commands that reach a cap with this rule; nil for none.
+	Counts *RunawayCounts
 }
+
+// RunawayCounts counts runaway commands by action. Safe for concurrent use.
+type RunawayCounts [RunawayActions]atomic.Int64
 
 // pauseMax is the longest wait between two checks of a read that is cooled down.
 const pauseMax = time.Second
@@ -65,8 +71,13 @@ func (c *RequestCap) exceeded(b *capBound) error {
 		return nil
 	}
 	e := &CapReached{c, b}
-	if c.reached.CompareAndSwap(false, true) && c.onReached != nil {
-		c.onReached(e)
+	if c.reached.CompareAndSwap(false, true) {
+		if n := c.ruleAt(b).Counts; n != nil {
+			n[action].Add(1)
+		}
+		if c.onReached != nil {
+			c.onReached(e)
+		}
 	}
 	if action != Kill {
 		return nil
@@ -81,6 +92,14 @@ func (c *RequestCap) rule() (r RunawayRule) {
 		r = c.ruleAt(c.bound.Load())
 	}
 	return r
+}
+
+// TakeReached returns the action of a command that has reached its cap; ok is true once. c may be nil.
+func (c *RequestCap) TakeReached() (a RunawayAction, ok bool) {
+	if c == nil || !c.reached.Load() || !c.taken.CompareAndSwap(false, true) {
+		return 0, false
+	}
+	return c.rule().Action, true
 }
 
 // Reclass changes the class of further work of a command that has reached its cap, as its action requires.

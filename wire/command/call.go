@@ -97,9 +97,10 @@ type Call struct {
 
 // Page describes the batch that a getMore returns: the results belong to the command that opened the cursor.
 type Page struct {
-	Opened   bson.Raw // the command that opened the cursor; nil for another command
-	OfStream bool     // the cursor belongs to a change stream
-	Charge   int64    // the charge of this batch, in micro request units
+	Opened   bson.Raw              // the command that opened the cursor; nil for another command
+	OfStream bool                  // the cursor belongs to a change stream
+	Charge   int64                 // the charge of this batch, in micro request units
+	Cap      *ratelimit.RequestCap // of the command that opened the cursor; nil for none
 }
 
 // Panic makes the command panic once it has its session.

@@ -44,9 +44,9 @@ type Settings interface {
 	// RequestUnits returns the default caps of commands: of all, and of those of an application; 0 for none. then is the
 	// effect of a default cap.
 	RequestUnits(appName string) (all, app ratelimit.MicroRU, then ratelimit.RunawayRule)
-	// RunawayWatch returns the number of killed commands of one query shape after which the shape is rejected, 0 for never,
-	// and for how long.
-	RunawayWatch() (after int64, d time.Duration)
+	// RunawayWatch returns the number of killed commands of one kind ("exact", "similar", "plan") after which that
+	// kind is rejected, 0 for never, and for how long.
+	RunawayWatch() (after int64, d time.Duration, kind string)
 	// Parameter returns the value of a numeric or boolean server parameter; true is 1.
 	Parameter(name string) float64
 	// Attached is called when the server has been attached to its cluster. It applies the stored cluster parameters.
@@ -99,8 +99,17 @@ type Planner interface {
 	// NoteRunaway counts a read that was killed at its cap, by its query shape, and rejects the shape for some time if that
 	// happened often (Settings.RunawayWatch).
 	NoteRunaway(c *Call, e *ratelimit.CapReached)
+	// WatchList visits the query settings that limit or refuse reads, of which an example is stored.
+	WatchList(visit func(Watch))
 	// Explain replies with the plan of a command.
 	Explain(c *Call, x *explained.Explained) error
+}
+
+// Watch describes query settings that limit or refuse reads.
+type Watch struct {
+	Kind  string   // "exact", "similar" or "plan": the reads that they are for
+	Query bson.Raw // an example, with $db
+	Text  string   // the effect, in words
 }
 
 // Sharding holds the zones and the collections of the database config. Implemented by shards.State.
@@ -156,7 +165,8 @@ func (absent) Profiled(string) bool                              { return false 
 func (absent) HasSettings(collection.Namespace) bool             { return false }
 func (absent) ApplySettings(*Call, *explained.Explained) error   { return nil }
 func (absent) NoteRunaway(*Call, *ratelimit.CapReached)          {}
-func (absent) RunawayWatch() (int64, time.Duration)              { return 0, 0 }
+func (absent) RunawayWatch() (int64, time.Duration, string)      { return 0, 0, "" }
+func (absent) WatchList(func(Watch))                             {}
 func (absent) Explain(*Call, *explained.Explained) error         { return nil }
 func (absent) Dropped(collection.Namespace)                      {}
 func (absent) RequestUnits(string) (all, app ratelimit.MicroRU, then ratelimit.RunawayRule) {

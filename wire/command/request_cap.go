@@ -118,6 +118,14 @@ func (c *Call) noteRunaway(ns collection.Namespace) func(*ratelimit.CapReached) 
 	}
 }
 
+// TakeRunaway returns the action of a command that has reached its cap, also in a getMore; ok is true once.
+func (c *Call) TakeRunaway() (a ratelimit.RunawayAction, ok bool) {
+	if c.Page.Opened != nil {
+		return c.Page.Cap.TakeReached()
+	}
+	return c.Op.Cap.TakeReached()
+}
+
 // maySetThroughput reports whether the user may set the RU/s of ns.
 func (c *Call) maySetThroughput(ns collection.Namespace) bool {
 	return !c.Server.RequireAuth || c.ConnState.Login.Allows().May(auth.SetThroughput, ns)

@@ -7,6 +7,11 @@ import (
 	"github.com/cantledb/cantle/wire/arguments"
 )
 
+// WatchKinds are the names of the reads that query settings are for: those of the same command, of the same query shape, and of
+// the same plan cache shape. The words are TiDB's (WATCH EXACT, SIMILAR, PLAN).
+// Source: TiDB, "tidb-resource-control-runaway-queries".
+var WatchKinds = []string{"exact", "similar", "plan"}
+
 // RequestUnitsField is an optional field with a maximum of request units; 0 is none.
 func (c *Call) RequestUnitsField(name, field string, to *ratelimit.MicroRU) arguments.Arg {
 	return arguments.By(field, func(v bson.Value) (err error) {
@@ -59,6 +64,24 @@ func AppendRunaway(b *bson.Builder, r ratelimit.RunawayRule) {
 	case ratelimit.SwitchBucket:
 		b.Int32("bucket", int32(r.Bucket))
 	}
+}
+
+// AppendRunawayCounts appends the numbers of runaway commands by action, and of reads that query settings refused, if there are
+// some.
+func AppendRunawayCounts(b *bson.Builder, n [ratelimit.RunawayActions]int64, rejected int64) {
+	if n == ([ratelimit.RunawayActions]int64{}) && rejected == 0 {
+		return
+	}
+	b.BeginDoc("runaways")
+	for a := range ratelimit.RunawayActions {
+		if n[a] > 0 {
+			b.Int64(a.String(), n[a])
+		}
+	}
+	if rejected > 0 {
+		b.Int64("rejected", rejected)
+	}
+	b.End()
 }
 
 // RunawayOf reads the fields of AppendRunaway.

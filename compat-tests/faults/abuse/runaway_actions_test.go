@@ -3,11 +3,13 @@ package abuse
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
@@ -205,4 +207,109 @@ func TestRunawayWatch(t *testing.T) {
 		}
 	}
 	remove()
+}
+
+// TestRunawayWatchKinds checks that query settings are for the same command, the same query shape or the same plan cache shape, by
+// hand and automatically, that they end, and that $querySettings, explain and the request report count what they did.
+func TestRunawayWatchKinds(t *testing.T) {
+	z := runawayServer(t)
+	example := `{find: "c", filter: {nothing: 7, a: 1}, $db: "abuse"}`
+	set := func(watch, settings string) {
+		t.Helper()
+		z.ok(`{setQuerySettings: ` + example + `, watch: "` + watch + `", settings: {` + settings + `}, $db: "admin"}`)
+	}
+	remove := func(watch string) {
+		t.Helper()
+		z.ok(`{removeQuerySettings: ` + example + `, watch: "` + watch + `", $db: "admin"}`)
+	}
+	// The settings of each kind refuse these commands.
+	commands := []struct{ cmd, refusedBy string }{
+		{`{find: "c", filter: {nothing: 7, a: 1}, comment: "x", maxTimeMS: 60000}`, "exact similar plan"},
+		{`{find: "c", filter: {nothing: 8, a: 1}}`, "similar plan"},
+		{`{find: "c", filter: {a: 1, nothing: 7}, limit: 5}`, "plan"},
+		{`{find: "c", filter: {nothing: 7, a: 1}, sort: {a: 1}}`, ""},
+		{`{find: "c", filter: {nothing: 7}}`, ""},
+	}
+	check := func(watch string) {
+		t.Helper()
+		for _, x := range commands {
+			want := 0
+			if watch != "" && strings.Contains(x.refusedBy, watch) {
+				want = 411
+			}
+			if code := z.code(x.cmd); code != want {
+				t.Errorf("%s, settings %q: code %d", x.cmd, watch, code)
+			}
+		}
+	}
+	z.ok(`{customAction: "Clock", stop: true}`)
+	for _, watch := range []string{"exact", "similar", "plan"} {
+		set(watch, `reject: true, durationSecs: 100`)
+		check(watch)
+		z.ok(`{customAction: "Clock", advanceMs: 100000}`)
+		check("")
+		set(watch, `reject: true`)
+		check(watch)
+		remove(watch)
+		check("")
+	}
+
+	// Several settings hold at the same time, and the reads that each has changed are counted.
+	set("similar", `runaway: {maxRequestUnits: 6, action: "dryRun"}`)
+	set("exact", `runaway: {maxRequestUnits: 5}, durationSecs: 1000`)
+	if r := z.run(commands[0].cmd); number(r, "errInfo", "runaway", "limit") != 5 {
+		t.Errorf("the command: %s", r)
+	}
+	z.ok(commands[1].cmd)
+	set("exact", `reject: true, durationSecs: 1000`)
+	z.code(commands[0].cmd)
+	all := z.ok(`{aggregate: 1, pipeline: [{$querySettings: {}}], cursor: {}, $db: "admin"}`)
+	for at, want := range []string{`similar`, `exact`} {
+		d := all.Lookup("cursor", "firstBatch", fmt.Sprint(at)).Document()
+		kind, _ := d.Lookup("watch").StringValueOK()
+		if at == 0 && (kind != "" || number(d, "runaways", "dryRun") != 1) || at == 1 && (kind != want || number(d, "runaways", "kill") != 1 || number(d, "runaways", "rejected") != 1) {
+			t.Errorf("$querySettings: %s", d)
+		}
+	}
+	plan := z.ok(`{explain: {find: "c", filter: {nothing: 7, a: 1}}, verbosity: "queryPlanner"}`)
+	if w := plan.Lookup("queryPlanner", "runawayWatch", "0"); w.Type == 0 || w.Document().Lookup("watch").StringValue() != "exact" || number(w.Document(), "runaways", "rejected") != 1 ||
+		number(plan, "queryPlanner", "querySettings", "runaway", "maxRequestUnits") != 6 {
+		t.Errorf("explain: %s", plan)
+	}
+	report := z.ok(`{customAction: "GetRequestReport", collection: "c"}`)
+	values, err := report.Lookup("requests").Array().Values()
+	bsontest.Must(t, err)
+	found := false
+	for _, v := range values {
+		if d := v.Document(); number(d, "runaways", "kill") == 1 {
+			found = true
+			text := d.Lookup("warnings").String()
+			if number(d, "runaways", "dryRun") != 1 || number(d, "runaways", "rejected") < 3 || !strings.Contains(text, "runaway: 1 were stopped") ||
+				!strings.Contains(text, "watched: the watch list (exact) refuses these reads until ") || !strings.Contains(text, "watched: the watch list (similar) limits these reads to 6.00 RU (dryRun)") {
+				t.Errorf("the report: %s", d)
+			}
+		}
+	}
+	if !found {
+		t.Errorf("the report: %s", report)
+	}
+	remove("exact")
+	remove("similar")
+
+	for watch, others := range map[string]int{"exact": 8253, "plan": 411} {
+		z.caps(`commands: 5, watch: {after: 2, durationSecs: 100, kind: "` + watch + `"}`)
+		for range 2 {
+			if code := z.code(commands[0].cmd); code != 8253 {
+				t.Errorf("%s: code %d", watch, code)
+			}
+		}
+		if code := z.code(commands[0].cmd); code != 411 {
+			t.Errorf("%s, the command again: code %d", watch, code)
+		}
+		if code := z.code(commands[2].cmd); code != others {
+			t.Errorf("%s, another command: code %d", watch, code)
+		}
+		z.caps(``)
+		remove(watch)
+	}
 }

@@ -264,14 +264,16 @@ func addReceipt(c *command.Call, cur *cursor.Cursor, before int64) {
 	if s, ok := cur.Source().(charger); ok {
 		c.Page.Charge = s.charge() - before
 		c.PayAs(s.class())
+		c.Page.Cap = s.cap()
 	}
 }
 
 // charger is a source of a cursor that reports its charge since the cursor's opening, in micro request units, and the
-// class of the command that opened it, which decides what pays the charge.
+// class and the cap of the command that opened it; the class decides what pays the charge.
 type charger interface {
 	charge() int64
 	class() ratelimit.Class
+	cap() *ratelimit.RequestCap
 }
 
 // charge returns the charge of the operation that produces the cursor's documents, in micro request units.
@@ -279,3 +281,6 @@ func (x *streamSource) charge() int64 { return int64(x.op.Receipt.Total()) }
 
 // class returns the class of the command that opened the cursor.
 func (x *streamSource) class() ratelimit.Class { return x.op.Paid() }
+
+// cap returns the cap of the command that opened the cursor, nil for none.
+func (x *streamSource) cap() *ratelimit.RequestCap { return x.op.Cap }

@@ -106,9 +106,8 @@ func (s *State) Explain(c *command.Call, x *explained.Explained) error {
 	r := &report{c: c, x: x, trace: &cluster.Trace{}}
 	if shape, err := queryShape(c, x); err == nil { // on an error, the opening of the read below returns it
 		r.shapeHash = shapeHash(shape)
-		if r.setting = s.querySettings.of(x, r.shapeHash, c.Cluster.Now()); r.setting != nil {
-			c.Op.Allowed = r.setting.allowed
-		}
+		r.settings = s.querySettings.of(c, x, shape)
+		c.Op.Allowed = r.settings.allowed()
 	}
 	if x.Pipeline == nil && c.Server.Virtual.IsDerived(x.Ns) {
 		x.Pipeline = agg.NewOutline(x.Find.Stages())

@@ -26,8 +26,8 @@ type report struct {
 	x         *explained.Explained
 	s         *cluster.Stream
 	trace     *cluster.Trace
-	shapeHash string        // of the query
-	setting   *querySetting // of its shape, or nil
+	shapeHash string  // of the query
+	settings  matched // of the query
 	estimate  cluster.Estimate
 	returned  int64
 	bytes     int64 // of the documents returned
@@ -158,12 +158,10 @@ func (r *report) plannerHead(b *bson.Builder) {
 		ns = r.s.Coll.Namespace
 	}
 	b.String("namespace", ns.String())
-	b.Raw("parsedQuery", cluster.ParsedQuery(&r.c.Op, r.filter()))
+	b.Raw("parsedQuery", cluster.ParsedQuery(&r.c.Op, filterOf(r.x)))
 	b.Bool("indexFilterSet", r.s.Solution != nil && r.s.Solution.Filtered)
-	if r.setting != nil {
-		b.Raw("querySettings", r.setting.settings)
-	}
-	shape := r.planShape()
+	r.settings.appendTo(b, r.c.Cluster.Now())
+	shape := planShapeHash(planShape(r.c, r.x))
 	b.String("queryHash", shape)
 	b.String("planCacheShapeHash", shape)
 	b.String("planCacheKey", shape)
@@ -174,12 +172,12 @@ func (r *report) plannerHead(b *bson.Builder) {
 	b.Bool("prunedSimilarIndexes", false)
 }
 
-// filter returns the filter that the report shows for the read; for a pipeline that of its leading $match.
-func (r *report) filter() bson.Raw {
-	if r.x.Pipeline == nil {
-		return r.x.Find.Filter
+// filterOf returns the filter that explain shows for a read; for a pipeline that of its leading $match.
+func filterOf(x *explained.Explained) bson.Raw {
+	if x.Pipeline == nil {
+		return x.Find.Filter
 	}
-	if d := r.x.Pipeline.Filter(); d != nil {
+	if d := x.Pipeline.Filter(); d != nil {
 		return d
 	}
 	return bson.Empty

@@ -23,34 +23,36 @@ import (
 // client wrote it.
 // Manual: core/query-plans#plan-cache-query-shape.
 
-// planShape returns the hash of the plan's shape.
-func (r *report) planShape() string {
+// planShape returns the plan cache shape of a command.
+func planShape(c *command.Call, x *explained.Explained) bson.Raw {
 	b := bson.NewBuilder(nil)
-	if f, err := match.Parse(r.c.Env(), r.filter()); err == nil {
-		if f, err = match.NormalizeInterruptible(r.c.Env(), f); err == nil {
-			b.Raw("filter", shaper{env: r.c.Env(), plan: true}.doc(match.String(f)))
+	if f, err := match.Parse(c.Env(), filterOf(x)); err == nil {
+		if f, err = match.NormalizeInterruptible(c.Env(), f); err == nil {
+			b.Raw("filter", shaper{env: c.Env(), plan: true}.doc(match.String(f)))
 		}
 	}
-	if !r.x.Find.Sort.IsEmpty() {
-		b.Raw("sort", r.x.Find.Sort)
+	if !x.Find.Sort.IsEmpty() {
+		b.Raw("sort", x.Find.Sort)
 	}
-	if p := r.x.Find.Projection; !p.IsEmpty() {
+	if p := x.Find.Projection; !p.IsEmpty() {
 		b.Raw("projection", sortedFields(p))
 	}
-	if env := r.c.Env(); env.Collation != nil {
+	if env := c.Env(); env.Collation != nil {
 		env.Collation.Append(b, "collation")
 	}
-	if r.x.Pipeline != nil {
-		for _, s := range r.x.Pipeline.Stages {
+	if x.Pipeline != nil {
+		for _, s := range x.Pipeline.Stages {
 			f, _ := s.First()
 			if def := agg.FindStage(string(f.Name)); def != nil && def.ShapesPlan {
-				b.Raw("stage", shaper{env: r.c.Env()}.doc(s))
+				b.Raw("stage", shaper{env: c.Env()}.doc(s))
 			}
 		}
 	}
-	sum := sha256.Sum256(b.Doc())
-	return strings.ToUpper(hex.EncodeToString(sum[:4]))
+	return b.Doc()
 }
+
+// planShapeHash returns the hash of a plan cache shape, as explain shows it.
+func planShapeHash(shape bson.Raw) string { return shapeHash(shape)[:8] }
 
 // queryShape returns the query shape of a command, as the stage $querySettings shows it: the command with
 // placeholders for its values.

@@ -18,9 +18,10 @@ import (
 	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
-// querySetting holds the settings of one query shape. Immutable.
+// querySetting holds the settings of the reads with one key (watchKey). Immutable, except counts.
 type querySetting struct {
-	hash     string   // of the shape
+	kind     watchKind
+	hash     string   // of the key
 	query    bson.Raw // one of its queries; nil if only the hash was given
 	shape    bson.Raw // nil without query
 	settings bson.Raw
@@ -30,13 +31,18 @@ type querySetting struct {
 	cap     ratelimit.MicroRU // of a read of the shape; 0 for none
 	rule    ratelimit.RunawayRule
 	expires int64 // the time from which on the settings have no effect, in milliseconds since 1970; 0 for never
+	counts  *watchCounts
 }
 
-// newQuerySetting evaluates the settings once for all queries of the shape.
-func newQuerySetting(hash string, query, shape, settings bson.Raw) *querySetting {
-	q := &querySetting{hash: hash, query: query, shape: shape, settings: settings, reject: settings.Get("reject").Truthy()}
+// newQuerySetting evaluates the settings once for all queries. counts are those of the settings that it replaces; nil for none.
+func newQuerySetting(k watchKey, settings bson.Raw, counts *watchCounts) *querySetting {
+	if counts == nil {
+		counts = &watchCounts{}
+	}
+	q := &querySetting{kind: k.kind, hash: k.hash, query: k.query, shape: k.shape, settings: settings, reject: settings.Get("reject").Truthy(), counts: counts}
 	runaway, _ := settings.Get("runaway").Doc()
 	q.cap, q.rule = command.RequestUnitsOf(runaway.Get("maxRequestUnits")), command.RunawayOf(runaway)
+	q.rule.Counts = &counts.runaways
 	q.expires, _ = settings.Get("expireAt").DateTime()
 	hints, _ := settings.Get("indexHints").Array()
 	for v := range hints.Values() {
@@ -59,9 +65,15 @@ func shapeNamespace(d bson.Raw) (ns collection.Namespace) {
 	return ns
 }
 
-// append appends the settings of one shape.
+// append appends the settings with their key.
 func (q *querySetting) append(b *bson.Builder) {
-	b.String("queryShapeHash", q.hash)
+	if q.kind == watchSimilar {
+		b.String("queryShapeHash", q.hash)
+	} else {
+		b.String("queryShapeHash", shapeHash(q.shape))
+		b.String("watch", q.kind.String())
+		b.String("watchHash", q.hash)
+	}
 	if q.query != nil {
 		b.Raw("representativeQuery", q.query)
 	}
@@ -74,6 +86,7 @@ type settingsTable struct {
 	byHash     map[string]*querySetting
 	namespaces map[collection.Namespace]bool // of the queries
 	nameless   bool                          // there is a setting without a query
+	kinds      [watchKinds]bool              // of the settings
 }
 
 // newSettingsTable builds the table for readers.
@@ -81,6 +94,7 @@ func newSettingsTable(list []*querySetting) *settingsTable {
 	t := &settingsTable{list: list, byHash: map[string]*querySetting{}, namespaces: map[collection.Namespace]bool{}}
 	for _, q := range list {
 		t.byHash[q.hash] = q
+		t.kinds[q.kind] = true
 		if q.shape == nil {
 			t.nameless = true
 			continue
@@ -105,14 +119,27 @@ const querySettingsName = "querySettings"
 // applyStoredQuerySettings applies the stored setting.
 func (s *State) applyStoredQuerySettings(doc bson.Raw) {
 	var all []*querySetting
+	was := map[string]*querySetting{}
+	if t := s.querySettings.table.Load(); t != nil {
+		was = t.byHash
+	}
 	list, _ := doc.Get("list").Array()
 	for v := range list.Values() {
 		d, _ := v.Doc()
-		hash, _ := d.Get("queryShapeHash").Str()
-		query, _ := d.Get("representativeQuery").Doc()
-		shape, _ := d.Get("shape").Doc()
+		k := watchKey{kind: watchSimilar}
+		k.hash, _ = d.Get("queryShapeHash").Str()
+		if kind, ok := d.Get("watch").Str(); ok {
+			k.kind = watchKindNamed(kind)
+			k.hash, _ = d.Get("watchHash").Str()
+		}
+		k.query, _ = d.Get("representativeQuery").Doc()
+		k.shape, _ = d.Get("shape").Doc()
 		settings, _ := d.Get("settings").Doc()
-		all = append(all, newQuerySetting(hash, query, shape, settings))
+		counts := (*watchCounts)(nil)
+		if q := was[k.hash]; q != nil {
+			counts = q.counts
+		}
+		all = append(all, newQuerySetting(k, settings, counts))
 	}
 	before := s.querySettings.all()
 	s.querySettings.table.Store(newSettingsTable(all))
@@ -164,22 +191,6 @@ func (s *State) HasSettings(ns collection.Namespace) bool {
 	return t != nil && (t.nameless || t.namespaces[ns])
 }
 
-// of returns the settings for the shape of a read, whose hash is given; nil if there are none. A pipeline that shows
-// query settings never has any: otherwise settings that reject it would be hidden.
-func (s *querySettings) of(x *explained.Explained, hash string, now time.Time) *querySetting {
-	t := s.table.Load()
-	if t == nil {
-		return nil
-	}
-	if x.Pipeline != nil && x.Pipeline.First != nil && x.Pipeline.First.NoSettings {
-		return nil
-	}
-	if q := t.byHash[hash]; q != nil && !q.expired(now) {
-		return q
-	}
-	return nil
-}
-
 // expired reports whether the settings have no effect any more.
 func (q *querySetting) expired(now time.Time) bool {
 	return q.expires != 0 && now.UnixMilli() >= q.expires
@@ -196,6 +207,7 @@ func (s *querySettings) docs(debug bool, now time.Time) (out []bson.Raw) {
 	for _, q := range s.unexpired(now) {
 		b := bson.NewBuilder(nil)
 		q.append(b)
+		q.counts.append(b)
 		if debug && q.shape != nil {
 			b.Raw("debugQueryShape", q.shape)
 		}
@@ -212,24 +224,29 @@ func (s *State) ApplySettings(c *command.Call, x *explained.Explained) error {
 	if err != nil {
 		return nil // the read itself returns the error
 	}
-	q := s.querySettings.of(x, shapeHash(shape), c.Cluster.Now())
-	if q == nil {
-		return nil
+	m := s.querySettings.of(c, x, shape)
+	for _, q := range m {
+		if q != nil && q.reject {
+			q.counts.rejected.Add(1)
+			return mongoerr.New(mongoerr.QueryRejectedBySettings, "the query settings of %s %s reject this query: see setQuerySettings", q.kind.thing(), q.hash)
+		}
 	}
-	if q.reject {
-		return mongoerr.New(mongoerr.QueryRejectedBySettings, "the query settings of shape %s reject this query: see setQuerySettings", q.hash)
+	c.Op.Allowed = m.allowed()
+	for _, q := range m {
+		if q != nil {
+			c.CapByQuerySettings(x.Ns, q.cap, q.rule)
+		}
 	}
-	c.Op.Allowed = q.allowed
-	c.CapByQuerySettings(x.Ns, q.cap, q.rule)
 	return nil
 }
 
-// runSetQuerySettings stores settings for a query shape. The given fields are merged into the existing settings of
-// the shape.
+// runSetQuerySettings stores settings for a query shape, or with the argument watch for a command or a plan cache shape. The given
+// fields are merged into the existing settings.
 // Manual: reference/command/setQuerySettings.
 func (s *State) runSetQuerySettings(c *command.Call) error {
 	var change bson.Raw
-	err := c.ReadArgs(arguments.By("settings", func(v bson.Value) (err error) {
+	watch := ""
+	err := c.ReadArgs(arguments.Enum("watch", &watch, command.WatchKinds...), arguments.By("settings", func(v bson.Value) (err error) {
 		d, ok := v.Doc()
 		if !ok {
 			return mongoerr.WrongType(c.Field("settings"), v.Type.String(), "object")
@@ -240,11 +257,11 @@ func (s *State) runSetQuerySettings(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	hash, query, shape, err := shapeOrHash(c, mayHaveSettings)
+	k, err := keyOrHash(c, watch, mayHaveSettings)
 	if err != nil {
 		return err
 	}
-	q, err := s.putSettings(c.Ctx, hash, query, shape, change)
+	q, err := s.putSettings(c.Ctx, k, change)
 	if err != nil {
 		return err
 	}
@@ -252,24 +269,24 @@ func (s *State) runSetQuerySettings(c *command.Call) error {
 	return nil
 }
 
-// putSettings stores settings for a query shape, whose given fields are merged into the existing ones, and returns the result.
+// putSettings stores settings for a key, whose given fields are merged into the existing ones, and returns the result.
 // Settings that have expired are removed.
-func (s *State) putSettings(ctx context.Context, hash string, query, shape, change bson.Raw) (q *querySetting, err error) {
+func (s *State) putSettings(ctx context.Context, k watchKey, change bson.Raw) (q *querySetting, err error) {
 	err = s.querySettings.Change(ctx, func() (bson.Raw, error) {
 		list := s.querySettings.unexpired(s.Cluster.Now())
-		at := slices.IndexFunc(list, func(q *querySetting) bool { return q.hash == hash })
-		merged, query, shape := change, query, shape
+		at := slices.IndexFunc(list, func(q *querySetting) bool { return q.hash == k.hash })
+		merged, key := change, k
 		if at >= 0 {
 			merged = mergedSettings(list[at].settings, change)
-			if query == nil {
-				query, shape = list[at].query, list[at].shape
+			if key.query == nil {
+				key = list[at].key()
 			}
 		}
 		settings, err := effectiveSettings(merged)
 		if err != nil {
 			return nil, err
 		}
-		q = newQuerySetting(hash, query, shape, settings)
+		q = newQuerySetting(key, settings, nil)
 		if at >= 0 {
 			list[at] = q
 		} else {
@@ -280,19 +297,21 @@ func (s *State) putSettings(ctx context.Context, hash string, query, shape, chan
 	return q, err
 }
 
-// runRemoveQuerySettings removes the settings of a query shape; it also succeeds if the shape has none.
+// runRemoveQuerySettings removes the settings of a query shape, or with the argument watch those of a command or a plan cache
+// shape; it also succeeds if there are none.
 // Manual: reference/command/removeQuerySettings.
 func (s *State) runRemoveQuerySettings(c *command.Call) error {
-	if err := c.NoArguments(); err != nil {
+	watch := ""
+	if err := c.ReadArgs(arguments.Enum("watch", &watch, command.WatchKinds...)); err != nil {
 		return err
 	}
-	hash, _, _, err := shapeOrHash(c, nil)
+	k, err := keyOrHash(c, watch, nil)
 	if err != nil {
 		return err
 	}
 	return s.querySettings.Change(c.Ctx, func() (bson.Raw, error) {
 		list := s.querySettings.all()
-		at := slices.IndexFunc(list, func(q *querySetting) bool { return q.hash == hash })
+		at := slices.IndexFunc(list, func(q *querySetting) bool { return q.hash == k.hash })
 		if at < 0 {
 			return nil, nil
 		}

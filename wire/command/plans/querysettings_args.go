@@ -14,79 +14,82 @@ import (
 	"github.com/cantledb/cantle/wire/explained"
 )
 
-// shapeOrHash reads the query shape that a command on query settings names: by the hash of 64 hexadecimal digits, or
-// by an example query with its database as $db. Without an example, query and shape are nil.
+// keyOrHash reads the key that a command on query settings names: by the hash of 64 hexadecimal digits, or by an example query
+// with its database as $db. watch is the kind of the key, "" for similar; a hash names settings of any kind. Without an
+// example, the query and the shape of the key are nil.
 // Errors: BadValue (2) and InvalidLength (16) for an invalid hash, TypeMismatch (14), errors of representative.
-func shapeOrHash(c *command.Call, check func(*command.Def, *explained.Explained) error) (hash string, query, shape bson.Raw, err error) {
+func keyOrHash(c *command.Call, watch string, check func(*command.Def, *explained.Explained) error) (k watchKey, err error) {
 	if s, ok := c.Value.Str(); ok && c.Value.Type == bson.TypeString {
-		hash = strings.ToUpper(s)
+		hash := strings.ToUpper(s)
 		if strings.Trim(hash, "0123456789ABCDEF") != "" {
-			return "", nil, nil, mongoerr.New(mongoerr.BadValue, "a query shape hash has hexadecimal digits only, got: %s", s)
+			return k, mongoerr.New(mongoerr.BadValue, "a query shape hash has hexadecimal digits only, got: %s", s)
 		}
 		if len(hash) != 64 {
-			return "", nil, nil, mongoerr.New(mongoerr.InvalidLength, "a query shape hash has 64 hexadecimal digits, got %d", len(hash))
+			return k, mongoerr.New(mongoerr.InvalidLength, "a query shape hash has 64 hexadecimal digits, got %d", len(hash))
 		}
-		return hash, nil, nil, nil
+		if watch != "" {
+			return k, mongoerr.New(mongoerr.BadValue, "watch needs an example query in place of a hash")
+		}
+		return watchKey{kind: watchSimilar, hash: hash}, nil
 	}
 	d, ok := c.Value.Doc()
 	if !ok || c.Value.Type != bson.TypeDocument {
-		return "", nil, nil, mongoerr.WrongType(c.Field(c.Name()), c.Value.Type.String(), "string", "object")
+		return k, mongoerr.WrongType(c.Field(c.Name()), c.Value.Type.String(), "string", "object")
 	}
-	query = d.Clone()
-	_, shape, err = representative(c, query, check)
-	if err != nil {
-		return "", nil, nil, err
-	}
-	return shapeHash(shape), query, shape, nil
+	_, k, err = representative(c, d.Clone(), watchKindNamed(watch), check)
+	return k, err
 }
 
-// representative returns what an example query reads, and its query shape. If check is not nil, it also refuses a query that
+// representative returns what an example query reads, and its key of a kind. If check is not nil, it also refuses a query that
 // check refuses.
 // Errors: 7746402 for a command that cannot have settings, IDLFailedToParse (40414) without $db, errors of check and
 // of the example.
-func representative(c *command.Call, query bson.Raw, check func(*command.Def, *explained.Explained) error) (x *explained.Explained, shape bson.Raw, err error) {
+func representative(c *command.Call, query bson.Raw, kind watchKind, check func(*command.Def, *explained.Explained) error) (x *explained.Explained, k watchKey, err error) {
 	first, _ := query.First()
 	def := c.Server.Lookup(string(first.Name))
 	if def == nil || !def.Facts.Has(command.Settable) {
-		return nil, nil, mongoerr.New(7746402, "query settings are for find, distinct and aggregate, not for %q", first.Name)
+		return nil, k, mongoerr.New(7746402, "query settings are for find, distinct and aggregate, not for %q", first.Name)
 	}
 	v := query.Get("$db")
 	if v.IsNullish() {
-		return nil, nil, mongoerr.MissingField(c.Field(c.Name()) + ".$db")
+		return nil, k, mongoerr.MissingField(c.Field(c.Name()) + ".$db")
 	}
 	db, ok := v.Str()
 	if !ok {
-		return nil, nil, mongoerr.WrongType(c.Field(c.Name())+".$db", v.Type.String(), "string")
+		return nil, k, mongoerr.WrongType(c.Field(c.Name())+".$db", v.Type.String(), "string")
 	}
 	if err := collection.CheckDatabaseName(db); err != nil {
-		return nil, nil, err
+		return nil, k, err
 	}
 	part, err := c.Part(db, query)
 	if err == nil {
 		err = part.Err
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, k, err
 	}
 	inner := *c
 	inner.DB = db
 	inner.Become(def, query)
 	x, err = def.Explain(&inner, part.Request)
 	if err != nil {
-		return nil, nil, err
+		return nil, k, err
 	}
 	if x.Pipeline != nil {
 		if _, err := agg.Parse(c.Env(), x.Pipeline.Stages, agg.Options{NS: x.Ns}); err != nil {
-			return nil, nil, err
+			return nil, k, err
 		}
 	}
 	if check != nil {
 		if err := check(def, x); err != nil {
-			return nil, nil, err
+			return nil, k, err
 		}
 	}
-	shape, err = queryShape(&inner, x)
-	return x, shape, err
+	shape, err := queryShape(&inner, x)
+	if err != nil {
+		return nil, k, err
+	}
+	return x, watchKey{kind, kind.keyOf(&inner, x, shape), query, shape}, nil
 }
 
 // mayHaveSettings refuses a query that cannot have query settings.

@@ -36,13 +36,13 @@ func representativeOf(body bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// runawayWatch counts the reads that were killed at their cap, by the hash of their query shape. Safe for concurrent use.
+// runawayWatch counts the reads that were killed at their cap, by the hash of their key. Safe for concurrent use.
 type runawayWatch struct {
 	mu     sync.Mutex
 	killed map[string]int64
 }
 
-// count counts a kill, and reports whether it was the n-th of its shape. Then the count begins again.
+// count counts a kill, and reports whether it was the n-th of its key. Then the count begins again.
 func (w *runawayWatch) count(hash string, n int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -57,12 +57,12 @@ func (w *runawayWatch) count(hash string, n int64) bool {
 	return true
 }
 
-// NoteRunaway counts a read that was killed, also in a getMore, at the default cap of the server or of its collection, by its query shape. After
-// as many as the cluster parameter defaultMaxRequestUnits.watch has, it rejects the shape by query settings that expire,
-// unless the shape has settings. Caps of an application, a bucket, a user or a role do not count: a client chooses
+// NoteRunaway counts a read that was killed, also in a getMore, at the default cap of the server or of its collection, by its
+// command, query shape or plan cache shape. After as many as the cluster parameter defaultMaxRequestUnits.watch has, it rejects
+// these reads by query settings that expire, unless they have settings. Caps of an application, a bucket, a user or a role do not count: a client chooses
 // the first two itself, and a rejected shape is rejected for all clients.
 func (s *State) NoteRunaway(c *command.Call, e *ratelimit.CapReached) {
-	after, duration := s.Settings.RunawayWatch()
+	after, duration, kind := s.Settings.RunawayWatch()
 	if o := e.Origin(); after == 0 || o != ratelimit.CapOfServer && o != ratelimit.CapOfCollection {
 		return
 	}
@@ -74,18 +74,14 @@ func (s *State) NoteRunaway(c *command.Call, e *ratelimit.CapReached) {
 	c.Op.Env.Meter = nil // it has reached its cap
 	defer func() { c.Op.Env.Meter = meter }()
 	query := representativeOf(body)
-	x, shape, err := representative(c, query, mayHaveSettings)
-	if err != nil {
+	x, k, err := representative(c, query, watchKindNamed(kind), mayHaveSettings)
+	if err != nil || s.querySettings.has(k, c.Cluster.Now()) {
 		return
 	}
 	if len(query) > representativeMax {
-		query = nil
+		k.query = nil
 	}
-	hash := shapeHash(shape)
-	if s.querySettings.of(x, hash, c.Cluster.Now()) != nil {
-		return
-	}
-	if !s.watch.count(hash, after) || len(shape) > representativeMax || len(s.querySettings.all()) >= rejectedMax {
+	if !s.watch.count(k.hash, after) || len(k.shape) > representativeMax || len(s.querySettings.all()) >= rejectedMax {
 		return
 	}
 	b := bson.NewBuilder(nil)
@@ -98,9 +94,9 @@ func (s *State) NoteRunaway(c *command.Call, e *ratelimit.CapReached) {
 	b.End()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Ctx), storeTimeout) // the time limit of a cursor has been stopped
 	defer cancel()
-	if _, err := s.putSettings(ctx, hash, query, shape, b.Doc()); err != nil {
-		s.Log.Warn().Err(err).Str("query_shape_hash", hash).Msg("a query shape with runaway commands could not be rejected")
+	if _, err := s.putSettings(ctx, k, b.Doc()); err != nil {
+		s.Log.Warn().Err(err).Str("hash", k.hash).Stringer("watch", k.kind).Msg("a query shape with runaway commands could not be rejected")
 		return
 	}
-	s.Log.Warn().Str("query_shape_hash", hash).Stringer("ns", x.Ns).Dur("duration", duration).Msg("a query shape is rejected after runaway commands")
+	s.Log.Warn().Str("hash", k.hash).Stringer("watch", k.kind).Stringer("ns", x.Ns).Dur("duration", duration).Msg("a query shape is rejected after runaway commands")
 }

@@ -46,14 +46,14 @@ func (s *State) RequestUnits(appName string) (all, app ratelimit.MicroRU, then r
 	return p.commands, p.applications[appName], p.then
 }
 
-// RunawayWatch returns the number of killed commands of one query shape after which the shape is rejected, 0 for never, and for how
-// long, from the cluster parameters.
-func (s *State) RunawayWatch() (after int64, d time.Duration) {
+// RunawayWatch returns the number of killed commands of one kind after which that kind is rejected, 0 for never, for how long,
+// and the kind, from the cluster parameters.
+func (s *State) RunawayWatch() (after int64, d time.Duration, kind string) {
 	p := s.clusterSettings.caps.Load()
 	if p == nil {
-		return 0, 0
+		return 0, 0, ""
 	}
-	return p.watchAfter, time.Duration(p.watchSecs) * time.Second
+	return p.watchAfter, time.Duration(p.watchSecs) * time.Second, p.watchKind
 }
 
 // Attached applies the stored cluster parameters to the cluster, to which the server has just been attached. From now

@@ -23,8 +23,9 @@ type requestCaps struct {
 	commands     ratelimit.MicroRU            // of every command
 	applications map[string]ratelimit.MicroRU // of those whose client has an appName
 	then         ratelimit.RunawayRule
-	watchAfter   int64 // the number of killed commands of one query shape after which the shape is rejected; 0 for never
-	watchSecs    int64 // for so many seconds
+	watchAfter   int64  // the number of killed commands of one query shape after which the shape is rejected; 0 for never
+	watchSecs    int64  // for so many seconds
+	watchKind    string // command.WatchKinds; "" is the default
 }
 
 // doc returns the value with all fields.
@@ -44,6 +45,9 @@ func (p requestCaps) doc() bson.Raw {
 		b.BeginDoc("watch")
 		b.Int64("after", p.watchAfter)
 		b.Int64("durationSecs", p.watchSecs)
+		if p.watchKind != "" {
+			b.String("kind", p.watchKind)
+		}
 		b.End()
 	}
 	return b.Doc()
@@ -59,6 +63,7 @@ func requestCapsOf(d bson.Raw) *requestCaps {
 	watch, _ := d.Get("watch").Doc()
 	p.watchAfter, _ = watch.Get("after").AsInt64()
 	p.watchSecs, _ = watch.Get("durationSecs").AsInt64()
+	p.watchKind, _ = watch.Get("kind").Str()
 	list, _ := d.Get("applications").Array()
 	for v := range list.Values() {
 		a, _ := v.Doc()
@@ -129,5 +134,6 @@ func (p *requestCaps) parseWatch(c *command.Call, v bson.Value) error {
 			return err
 		}).Required()
 	}
-	return c.ReadFields(field, d, number("after", &p.watchAfter, 1000), number("durationSecs", &p.watchSecs, watchSecsMax))
+	return c.ReadFields(field, d, number("after", &p.watchAfter, 1000), number("durationSecs", &p.watchSecs, watchSecsMax),
+		arguments.Enum("kind", &p.watchKind, command.WatchKinds...))
 }

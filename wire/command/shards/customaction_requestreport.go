@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
@@ -57,10 +58,11 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	}
 	appendRefusedBy(b, &refused)
 	callers, now := c.Server.MaySeeCallers(c.ConnState.Login), c.Cluster.Now()
+	watched := s.watched()
 	b.BeginArray("requests")
 	for _, one := range sum.list[:min(len(sum.list), int(a.top))] {
 		b.BeginDoc("")
-		appendRequest(c, b, one, sum.total)
+		appendRequest(c, b, one, sum.total, watched[one.text()])
 		if a.values {
 			one.prices.costliest.appendTo(b, c.Server.MaySeeValues(c.ConnState.Login, one.ns))
 		}
@@ -142,8 +144,23 @@ func (s *shape) appendFields(b *bson.Builder) {
 	b.End()
 }
 
-// appendRequest appends one shape.
-func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.MicroRU) {
+// watched returns the effects of the query settings that limit or refuse reads, by the text of the shape of their example.
+func (s *State) watched() map[string][]string {
+	list := map[string][]string{}
+	s.Planner.WatchList(func(w command.Watch) {
+		first, ok := w.Query.First()
+		def := s.Lookup(string(first.Name))
+		coll, isText := first.Value.Str()
+		if db, named := w.Query.Get("$db").Str(); ok && isText && named && def != nil {
+			text, _, _, _ := appendShapeOf(nil, collection.Namespace{DB: db, Coll: coll}, def, w.Query)
+			list[string(text)] = append(list[string(text)], fmt.Sprintf("watched: the watch list (%s) %s", w.Kind, w.Text))
+		}
+	})
+	return list
+}
+
+// appendRequest appends one shape. watched are warnings of the watch list.
+func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.MicroRU, watched []string) {
 	b.String("ns", s.ns.String())
 	b.String("command", s.command)
 	b.String("filter", s.filter)
@@ -172,12 +189,13 @@ func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.M
 	b.Int64("throttled", s.refused)
 	b.Int64("throttledDocuments", s.refusedDocs.Sum())
 	appendRefusedBy(b, &s.refusedDocs)
+	command.AppendRunawayCounts(b, s.runaways, s.rejected)
 	if !s.lastFanOut.IsZero() {
 		b.DateTime("lastFanOut", s.lastFanOut.UnixMilli())
 	}
 	b.DateTime("last", s.last.UnixMilli())
 	b.BeginArray("warnings")
-	for _, w := range shapeWarnings(c, s, average) {
+	for _, w := range slices.Concat(shapeWarnings(c, s, average), watched) {
 		b.String("", w)
 	}
 	b.End()
@@ -201,6 +219,23 @@ func appendMinutes(b *bson.Builder, s *shape) {
 		b.End()
 	}
 	b.End()
+}
+
+// runawayWarning describes the runaway commands of a shape; "" for none.
+func runawayWarning(s *shape) string {
+	var parts []string
+	for a, did := range [ratelimit.RunawayActions]string{"were stopped", "went on (dryRun)", "were cooled down", "switched their throughput bucket"} {
+		if n := s.runaways[a]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s at their limit of request units", n, did))
+		}
+	}
+	if s.rejected > 0 {
+		parts = append(parts, fmt.Sprintf("%d were refused by query settings", s.rejected))
+	}
+	if parts == nil {
+		return ""
+	}
+	return "runaway: " + strings.Join(parts, ", ")
 }
 
 // refusedWarning describes how much of a shape was refused for lack of request units.
@@ -231,6 +266,9 @@ func shapeWarnings(c *command.Call, s *shape, average ratelimit.MicroRU) (out []
 				"Add it to the query if the application has it; cantle advise compares other shard keys",
 				s.fanOuts, s.runs, s.partitions, s.fanOutCharge, strings.Join(missing, ", ")))
 		}
+	}
+	if text := runawayWarning(s); text != "" {
+		out = append(out, text)
 	}
 	if s.refusedDocs.Sum() > 0 {
 		out = append(out, refusedWarning(s))

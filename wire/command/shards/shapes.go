@@ -11,6 +11,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/history"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -50,8 +51,10 @@ type shape struct {
 	filter, sort      string
 	fields            []filterField
 	runs, failed      int64
-	refused           int64                 // runs that were refused as a whole
-	refusedDocs       ratelimit.LimitCounts // documents or statements that were refused, at least one for each refused run
+	refused           int64                           // runs that were refused as a whole
+	refusedDocs       ratelimit.LimitCounts           // documents or statements that were refused, at least one for each refused run
+	runaways          [ratelimit.RunawayActions]int64 // commands that reached their cap, by action
+	rejected          int64                           // runs that query settings refused
 	charge, maxCharge ratelimit.MicroRU
 	took, slowest     time.Duration
 	loaded            int64 // documents
@@ -94,9 +97,12 @@ type shapeRun struct {
 	failed     bool
 	refused    bool
 	docs       ratelimit.LimitCounts // documents or statements that were refused
-	more       bool                  // a getMore: its query has been counted already
-	ran        int                   // statements that were not refused
-	priced     bool                  // the prices of the shape are needed
+	runaway    ratelimit.RunawayAction
+	ranAway    bool // the command has reached its cap, with that action
+	rejected   bool // by query settings
+	more       bool // a getMore: its query has been counted already
+	ran        int  // statements that were not refused
+	priced     bool // the prices of the shape are needed
 	caller     *ratelimit.Caller
 }
 
@@ -106,20 +112,7 @@ type shapeRun struct {
 // copy of it. billed is the name of the shape in the ledger.
 func (x *shapes) record(text []byte, ns collection.Namespace, d *command.Def, body bson.Raw, r shapeRun, now time.Time) (_ []byte, usual averageRun, prices *shapePrices, warn *shape, billed *history.Shape) {
 	x.once.Do(func() { x.seed = maphash.MakeSeed(); x.since.Store(now.UnixMilli()) })
-	var filter, sort bson.Raw
-	if d.Query != nil {
-		filter, sort = d.Query(body)
-	}
-	text = append(append(append(append(append(text[:0], ns.DB...), '.'), ns.Coll...), ' '), d.Name...)
-	text = append(text, ' ')
-	from := len(text)
-	text = appendShape(text, filter, 0)
-	to := len(text)
-	if !sort.IsEmpty() {
-		text = appendSort(append(text, ' '), sort)
-	}
-	text = text[:min(len(text), from+shapeTextMax)]
-	to = min(to, len(text))
+	text, filter, from, to := appendShapeOf(text[:0], ns, d, body)
 	priced, value := r.ran > 0 && !r.failed, uint64(0)
 	if priced {
 		value = x.valueHash(filter)
@@ -153,6 +146,33 @@ func (x *shapes) record(text []byte, ns collection.Namespace, d *command.Def, bo
 		prices = new(s.prices)
 	}
 	return text, usual, prices, warn, s.billed
+}
+
+// appendShapeOf appends the text of a command's shape, in which its filter is text[from:to].
+func appendShapeOf(text []byte, ns collection.Namespace, d *command.Def, body bson.Raw) (_ []byte, filter bson.Raw, from, to int) {
+	var sort bson.Raw
+	if d.Query != nil {
+		filter, sort = d.Query(body)
+	}
+	text = append(append(append(append(append(text, ns.DB...), '.'), ns.Coll...), ' '), d.Name...)
+	text = append(text, ' ')
+	from = len(text)
+	text = appendShape(text, filter, 0)
+	to = len(text)
+	if !sort.IsEmpty() {
+		text = appendSort(append(text, ' '), sort)
+	}
+	text = text[:min(len(text), from+shapeTextMax)]
+	return text, filter, from, min(to, len(text))
+}
+
+// text returns the text of appendShapeOf.
+func (s *shape) text() string {
+	text := s.ns.String() + " " + s.command + " " + s.filter
+	if s.sort != "" {
+		text += " " + s.sort
+	}
+	return text
 }
 
 // named returns the name of a shape.
@@ -191,6 +211,12 @@ func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
 		s.refused++
 	}
 	s.refusedDocs.Add(&r.docs)
+	if r.ranAway {
+		s.runaways[r.runaway]++
+	}
+	if r.rejected {
+		s.rejected++
+	}
 	s.charge += r.charge
 	s.paid += r.paid
 	refused := r.docs.Sum()
@@ -419,7 +445,8 @@ func (s *State) recordShape(c *command.Call, e command.Outcome) (billed *history
 		body = d
 	}
 	r := shapeRun{charge: e.Charge, took: e.Took, loaded: c.Op.Receipt.Sum(ratelimit.DocLoaded), paid: c.Op.Receipt.Sum(ratelimit.PartitionVisit), failed: err != nil,
-		refused: e.Refused(), docs: c.RefusedStatements(e), caller: c.Op.Caller}
+		refused: e.Refused(), docs: c.RefusedStatements(e), caller: c.Op.Caller, rejected: mongoerr.CodeOf(err) == mongoerr.QueryRejectedBySettings}
+	r.runaway, r.ranAway = c.TakeRunaway()
 	coll, shards := c.Op.Receipt.Spread()
 	if r.visited = shards; shards > 1 {
 		if x := s.Cluster.Catalog().ByID(keyspace.CollectionID(coll)); x != nil && x.Map != nil {

@@ -152,6 +152,10 @@ func (s *shape) counters() map[string]*int64 {
 	list := map[string]*int64{
 		"runs": &s.runs, "failed": &s.failed, "refused": &s.refused, "charge": (*int64)(&s.charge), "took": (*int64)(&s.took),
 		"loaded": &s.loaded, "visited": &s.visited, "visits": &s.visits, "paid": &s.paid, "fanOuts": &s.fanOuts, "fanned": (*int64)(&s.fanOutCharge),
+		"rejected": &s.rejected,
+	}
+	for a := range ratelimit.RunawayActions {
+		list["runaway "+a.String()] = &s.runaways[a]
 	}
 	for i, l := range ratelimit.Limits {
 		list["refused by "+string(l)] = &s.refusedDocs[i]
