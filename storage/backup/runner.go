@@ -167,7 +167,7 @@ func (r *Runner) end(err error) {
 }
 
 // Run makes the automatic backups of the policy until ctx ends. A base is due an interval after the last one, which
-// may be one on request or of an earlier process, or if the log has a gap or the folder no base; in between, segments
+// may be one on request or of an earlier process, or if the log has a gap or the folder no base; in between, and at the end, segments
 // are written. If the policy is not automatic, Run only stops keeping logs that no backup needs any more.
 func (r *Runner) Run(ctx context.Context) {
 	if !r.policy.Automatic() {
@@ -181,6 +181,7 @@ func (r *Runner) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			r.shipLast(ctx)
 			return
 		case <-timer.C:
 		}
@@ -193,6 +194,20 @@ func (r *Runner) Run(ctx context.Context) {
 		}
 		timer.Reset(wait)
 	}
+}
+
+// lastShipMax is the maximum time of the last segment of a server that stops.
+const lastShipMax = 5 * time.Second
+
+// shipLast writes the last segment of a server that stops, so that a follower that is promoted afterwards has everything. A failure
+// is not reported again, and delays nothing: the next start continues.
+func (r *Runner) shipLast(ctx context.Context) {
+	if r.failures > 0 || r.Status().LastEnd.IsZero() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastShipMax)
+	defer cancel()
+	_ = r.ship(ctx)
 }
 
 // findLast sets in the status when the last backup of this data folder was made, perhaps by an earlier process.

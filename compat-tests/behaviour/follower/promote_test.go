@@ -302,3 +302,28 @@ func TestPromoteKilled(t *testing.T) {
 		t.Errorf("validate: %v, %v", validate, err)
 	}
 }
+
+// TestPromotePlanned stops the primary and promotes the follower: nothing that was acknowledged is lost, and there are no
+// rollback files.
+func TestPromotePlanned(t *testing.T) {
+	p := startPair(t)
+	w := p.startWriter()
+	time.Sleep(2500 * time.Millisecond)
+	if err := p.primary.Stop(); err != nil {
+		t.Error(err)
+	}
+	p.promote()
+	w.stop()
+	there := p.ids(p.direct(p.follower))
+	for n := range w.acked {
+		if !there[n] {
+			t.Errorf("the document %d is lost", n)
+		}
+	}
+	if _, err := p.tryLaunch(p.first, p.ports[0], p.ports[1], "--backup-to", p.backups, "--backup-log-interval", "1s"); err == nil || !strings.Contains(err.Error(), "acknowledged no later writes") {
+		t.Errorf("the former primary: %v", err)
+	}
+	if lost := rolledBack(t, p.first); len(lost) != 0 {
+		t.Errorf("%d documents are in rollback files", len(lost))
+	}
+}
