@@ -30,7 +30,6 @@ type Budgets struct {
 	metadata     Bucket
 	operators    allowance
 	rules        rules
-	refusals     refusalCounts
 	changes      changes
 	serverShares serverShares
 }
@@ -123,7 +122,7 @@ func (b *Budgets) AdmitMetadata(now time.Time) *Throttled {
 		return nil
 	}
 	by.Limit = MetadataLimit
-	return b.refuse(ShardID{}, by, wait)
+	return &Throttled{ShardID{}, by, wait}
 }
 
 // Admit returns nil if a request may start now, otherwise the refusal with the time to wait. It charges nothing: the
@@ -137,7 +136,7 @@ func (b *Budgets) Admit(now time.Time, s Scope, c Class) *Throttled {
 	if wait == 0 {
 		return nil
 	}
-	return b.refuse(ShardID{s.Collection, shard}, by, wait)
+	return &Throttled{ShardID{s.Collection, shard}, by, wait}
 }
 
 // Charge takes the price of everything that a meter counted from the budgets of the collections and shards where it
@@ -205,7 +204,7 @@ func (b *Budgets) Wait(ctx context.Context, now time.Time, s Scope, c Class, lim
 				w, err := b.waitAt(ctx, now.Add(waited), t.bucket, c, limit-waited)
 				waited += w
 				if full, ok := err.(*Throttled); ok {
-					err = b.refuse(ShardID{s.Collection, t.shard}, full.Standing, full.RetryAfter)
+					err = &Throttled{ShardID{s.Collection, t.shard}, full.Standing, full.RetryAfter}
 				}
 				if err != nil {
 					return waited, err

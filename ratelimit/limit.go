@@ -2,8 +2,6 @@ package ratelimit
 
 import (
 	"slices"
-	"sync/atomic"
-	"time"
 )
 
 // Limit is the budget that refused a request. The text is the value of errInfo.throttle.limit.
@@ -49,19 +47,6 @@ func (n *LimitCounts) Sum() (sum int64) {
 	}
 	return sum
 }
-
-// refusalCounts counts refusals since the start, in the order of Limits.
-type refusalCounts [len(Limits)]atomic.Int64
-
-// refuse counts a refusal by a limit, and returns it.
-func (b *Budgets) refuse(at ShardID, by Standing, wait time.Duration) *Throttled {
-	b.refusals[slices.Index(Limits[:], by.Limit)].Add(1)
-	return &Throttled{at, by, wait}
-}
-
-// RefusedBy returns how often a limit has refused a statement since the start. Statements that waited and then ran are not
-// counted.
-func (b *Budgets) RefusedBy(l Limit) int64 { return b.refusals[slices.Index(Limits[:], l)].Load() }
 
 // Standing is the state of the budget that refused a request, at the time of the refusal.
 type Standing struct {

@@ -159,7 +159,7 @@ func (b *Budgets) Injected(at ShardID, k Kind) *Throttled {
 		}
 		r.seen++
 		if r.hits() && out == nil {
-			out = b.refuse(at, Standing{Limit: InjectedLimit}, r.RetryAfter)
+			out = &Throttled{at, Standing{Limit: InjectedLimit}, r.RetryAfter}
 		}
 	}
 	return out

@@ -48,15 +48,21 @@ func TestIdleHeapIsReleased(t *testing.T) {
 	}
 }
 
-// freeHeap empties pools: their contents count as used memory in the collection that follows their last use.
+// freeHeap empties pools: their contents count as used memory in the collection that follows their last use. It is tried
+// three times: on a busy machine, a collection that runs already when the pool is filled keeps the buffer in one of 300.
 func TestPoolsAreReleased(t *testing.T) {
-	small := freeHeap()
-	var pool sync.Pool
-	pool.Put(new([64 << 20]byte))
-	if now := readHeap(); now.held < small.held+64<<20 {
-		t.Fatalf("the heap holds %d bytes, %d before", now.held, small.held)
+	for range 3 {
+		small := freeHeap()
+		var pool sync.Pool
+		pool.Put(new([64 << 20]byte))
+		if now := readHeap(); now.held < small.held+64<<20 {
+			t.Fatalf("the heap holds %d bytes, %d before", now.held, small.held)
+		}
+		now := freeHeap()
+		if now.held <= small.held+restSpare {
+			return
+		}
+		t.Logf("the heap holds %d bytes, %d before", now.held, small.held)
 	}
-	if now := freeHeap(); now.held > small.held+restSpare {
-		t.Errorf("the heap holds %d bytes, %d before", now.held, small.held)
-	}
+	t.Error("the buffer of the pool was kept each time")
 }

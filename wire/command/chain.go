@@ -549,8 +549,11 @@ func (s *Server) finish(c *Call, err error) {
 	if timed {
 		c.appendTimes()
 	}
+	e := Outcome{err, took, charge}
+	refused := c.RefusedStatements(e)
+	s.Stats.countRefused(&refused)
 	for _, fn := range s.onEnd {
-		fn(c, Outcome{err, took, charge})
+		fn(c, e)
 	}
 }
 

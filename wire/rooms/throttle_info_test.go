@@ -55,8 +55,8 @@ func TestThrottleInfo(t *testing.T) {
 	if text(at(r, "writeErrors.0.errInfo.throttle.limit")) != "injected" || at(r, "writeErrors.0.errInfo.throttle.hottest").IsMissing() || !at(r, "writeErrors.1.errInfo.throttle.hottest").IsMissing() {
 		t.Errorf("a batch: %v", r)
 	}
-	for _, l := range ratelimit.Limits {
-		if n := w.Cluster.Budgets.RefusedBy(l); n == 0 != (l == ratelimit.QueueLimit) {
+	for i, l := range ratelimit.Limits {
+		if n := w.Stats.Refused[i].Load(); n == 0 != (l == ratelimit.QueueLimit) || l == ratelimit.InjectedLimit && n != 2 {
 			t.Errorf("%d refusals by the limit %s are counted", n, l)
 		}
 	}

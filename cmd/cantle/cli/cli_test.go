@@ -81,7 +81,7 @@ func TestVerbs(t *testing.T) {
 // in a form of their own.
 func TestEveryTableHasJSON(t *testing.T) {
 	without := map[string]bool{"ping": true, "dump": true, "restore": true, "import": true, "export": true, "users": true, "cert": true, "completion": true,
-		"demo": true, "debug": true}
+		"demo": true, "debug": true, "promote": true}
 	for _, v := range Verbs() {
 		if has := v.Flags().Lookup("json") != nil; has == without[v.Name()] {
 			t.Errorf("%s has --json: %v", v.Name(), has)

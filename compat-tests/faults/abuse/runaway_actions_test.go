@@ -312,4 +312,15 @@ func TestRunawayWatchKinds(t *testing.T) {
 		z.caps(``)
 		remove(watch)
 	}
+
+	// Reads that have settings of another kind keep them, and are not refused.
+	set("similar", `runaway: {maxRequestUnits: 50}`)
+	z.caps(`commands: 5, watch: {after: 1, durationSecs: 100, kind: "exact"}`)
+	for range 3 {
+		if code := z.code(commands[0].cmd); code != 8253 {
+			t.Errorf("a read with settings: code %d", code)
+		}
+	}
+	z.caps(``)
+	remove("similar")
 }

@@ -75,13 +75,18 @@ func (s *State) NoteRunaway(c *command.Call, e *ratelimit.CapReached) {
 	defer func() { c.Op.Env.Meter = meter }()
 	query := representativeOf(body)
 	x, k, err := representative(c, query, watchKindNamed(kind), mayHaveSettings)
-	if err != nil || s.querySettings.has(k, c.Cluster.Now()) {
+	if err != nil || s.hasSettings(c, query) {
 		return
 	}
 	if len(query) > representativeMax {
 		k.query = nil
 	}
-	if !s.watch.count(k.hash, after) || len(k.shape) > representativeMax || len(s.querySettings.all()) >= rejectedMax {
+	if !s.watch.count(k.hash, after) {
+		return
+	}
+	if n := len(s.querySettings.all()); n >= rejectedMax || len(k.shape) > representativeMax {
+		s.Log.Warn().Str("hash", k.hash).Stringer("ns", x.Ns).Int("settings", n).Int("shape_bytes", len(k.shape)).
+			Msg("a query shape with runaway commands is not rejected: there are too many query settings, or the shape is too long")
 		return
 	}
 	b := bson.NewBuilder(nil)
@@ -99,4 +104,14 @@ func (s *State) NoteRunaway(c *command.Call, e *ratelimit.CapReached) {
 		return
 	}
 	s.Log.Warn().Str("hash", k.hash).Stringer("watch", k.kind).Stringer("ns", x.Ns).Dur("duration", duration).Msg("a query shape is rejected after runaway commands")
+}
+
+// hasSettings reports whether a query has settings of any kind.
+func (s *State) hasSettings(c *command.Call, query bson.Raw) bool {
+	for kind := range watchKinds {
+		if _, k, err := representative(c, query, kind, nil); err == nil && s.querySettings.has(k, c.Cluster.Now()) {
+			return true
+		}
+	}
+	return false
 }

@@ -51,7 +51,7 @@ var (
 	descUnits      = prometheus.NewDesc("cantle_request_units_total", "Request units charged.", ofPartition, nil)
 	descThrottled  = prometheus.NewDesc("cantle_throttled_requests_total", "Requests refused or delayed because request units were used up.", ofPartition, nil)
 	descRunaways   = prometheus.NewDesc("cantle_runaway_commands_total", "Commands that reached their limit of request units, by what happened to them.", []string{"action"}, nil)
-	descRefused    = prometheus.NewDesc("cantle_refused_statements_total", "Statements refused with error 16500, by the limit that refused them, as in errInfo.throttle.limit.", []string{"limit"}, nil)
+	descRefused    = prometheus.NewDesc("cantle_refused_statements_total", "Documents and statements refused with error 16500, by the limit that refused them, as in errInfo.throttle.limit.", []string{"limit"}, nil)
 	descShare      = prometheus.NewDesc("cantle_provisioned_request_units", "Provisioned request units per second; absent if unlimited.", ofPartition, nil)
 	descNormalized = prometheus.NewDesc("cantle_normalized_ru_consumption_percent", "Busiest second of the last minute, in percent of the provisioned request units.", ofPartition, nil)
 	descOperators  = prometheus.NewDesc("cantle_operator_request_units_total", "Request units charged to the allowance of operators; no partition includes them.", nil, nil)
@@ -124,8 +124,8 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	}
 	count(descReceived, s.Stats.BytesIn.Load())
 	count(descSent, s.Stats.BytesOut.Load())
-	for _, l := range ratelimit.Limits {
-		out <- prometheus.MustNewConstMetric(descRefused, prometheus.CounterValue, float64(s.Cluster.Budgets.RefusedBy(l)), string(l))
+	for i, l := range ratelimit.Limits {
+		out <- prometheus.MustNewConstMetric(descRefused, prometheus.CounterValue, float64(s.Stats.Refused[i].Load()), string(l))
 	}
 	for a := range ratelimit.RunawayActions {
 		out <- prometheus.MustNewConstMetric(descRunaways, prometheus.CounterValue, float64(s.Stats.Runaways[a].Load()), a.String())
