@@ -35,6 +35,9 @@ func TestAwaitData(t *testing.T) {
 			if v := at(r, "cursor.nextBatch.0._id"); v.IsMissing() || number(v) != int64(i) {
 				t.Fatalf("document %d: %v", i, r)
 			}
+			if ru, _ := c.ok(`{getLastRequestStatistics: 1}`).Get("RequestCharge").AsFloat(); ru <= 0 {
+				t.Errorf("document %d cost %v RU", i, ru)
+			}
 		}
 		var wait sync.WaitGroup
 		wait.Go(func() {

@@ -93,4 +93,7 @@ func (x *tailSource) Close() { x.t.Pause() }
 func (x *tailSource) charge() int64 { return int64(x.op.Receipt.Total()) }
 
 // class returns the class of the command that opened the cursor.
-func (x *tailSource) class() ratelimit.Class { return x.op.Class }
+func (x *tailSource) class() ratelimit.Class { return x.op.Paid() }
+
+// cap returns the cap of the command that opened the cursor, nil for none.
+func (x *tailSource) cap() *ratelimit.RequestCap { return x.op.Cap }
