@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/cantledb/cantle/ratelimit"
@@ -21,7 +22,11 @@ func (d *Daemon) startHistory(ctx context.Context, s *command.Server) {
 		Catalog: d.catalog.Load(), Budgets: d.cluster.Budgets, Store: store, Now: d.cluster.Now,
 		Shapes:      s.Sharding.TakeShapes,
 		Connections: func() int { return int(d.connections().Current) },
-		Failed:      func(err error) { d.log.Warn().Err(err).Msg("the console's history will have a gap") },
+		Failed: func(err error) {
+			if !errors.Is(err, storage.ErrFollower) { // else another server was promoted in place of this one, which the log has already
+				d.log.Warn().Err(err).Msg("the console's history will have a gap")
+			}
+		},
 	})
 	if err := d.history.Load(ctx); err != nil {
 		d.log.Warn().Err(err).Msg("the history of partitions cannot be read; a new one begins")

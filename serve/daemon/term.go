@@ -118,7 +118,7 @@ func (d *Daemon) depose(ctx context.Context, t backup.Term, location string) {
 	if err := s.Save(d.cfg.Data); err != nil {
 		d.log.Error().Err(err).Msg("that could not be stored; the next start examines the place of backups again")
 	}
-	if _, err := d.rollBack(ctx, d.store, d.catalog.Load(), s); err != nil && ctx.Err() == nil {
+	if _, err := d.rollBack(ctx, d.store, d.files.(backup.Source), d.catalog.Load(), s); err != nil && ctx.Err() == nil {
 		d.log.Error().Err(err).Msg("the rollback files could not be written; the next start tries it again")
 	}
 }

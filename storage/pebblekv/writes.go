@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/record"
 
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
 )
 
 // LogPosition is a position in the order of all writes to the store, from which a backup goes on. Next is the
@@ -35,6 +36,16 @@ type Write struct {
 
 // Next returns the sequence number after this write.
 func (w *Write) Next() uint64 { return w.First + uint64(w.Count) }
+
+// EachMeta calls visit with the kind and the key of each metadata that the write sets or deletes. Errors: ErrCorruption.
+func (w *Write) EachMeta(visit func(kind keyspace.MetaKind, key []byte)) error {
+	return eachOperation(w.Batch, func(_ pebble.InternalKeyKind, key, _ []byte) error {
+		if kind, _, ok := keyspace.SplitMeta(key); ok {
+			visit(kind, key)
+		}
+		return nil
+	})
+}
 
 // KeepWrites starts to keep the write-ahead logs of all writes from now on, so that Writes can read them for a
 // backup. It lasts across restarts, until EndKeeping; DropWrites deletes logs that are backed up. Logs that no

@@ -42,10 +42,29 @@ func (s *Server) Depose() { s.depose() }
 // Deposed returns a context that ends when another server was promoted in place of this one.
 func (s *Server) Deposed() context.Context { return s.deposed }
 
+// OnDepose calls fn in its own goroutine when another server is promoted in place of this one; stop cancels that.
+func OnDepose(c *Call, fn func()) (stop func() bool) { return context.AfterFunc(c.Server.deposed, fn) }
+
+// CannotTail returns the error that ends a change stream or a tailable cursor, and refuses to open one, on a server in whose place
+// another one was promoted: nothing is written here any more, so that it would wait for ever. After the error, drivers
+// look for the primary, and resume a change stream there. Otherwise it returns nil.
+// Spec: change-streams (resumable error), server-discovery-and-monitoring (not writable primary).
+func (c *Call) CannotTail() error {
+	if c.Server.deposed.Err() == nil {
+		return nil
+	}
+	return mongoerr.New(mongoerr.NotWritablePrimary, "not primary: another server was promoted in place of this one, which has no new documents; open the cursor there")
+}
+
+// opensTail reports whether the command opens a change stream or a tailable cursor.
+func (c *Call) opensTail() bool {
+	return c.opensStream() || c.Def.Kind == KindRead && c.Body.Get("tailable").Truthy()
+}
+
 // enterSecondary refuses a command that only a primary runs, or that its client requests from a primary. A read with a time
 // waits until the writes up to then are applied.
 // Manual: core/read-preference, core/read-isolation-consistency-recency.
-// Errors: NotWritablePrimary (10107), NotPrimaryNoSecondaryOk (13435); the errors of ending contexts.
+// Errors: NotWritablePrimary (10107), NotPrimaryNoSecondaryOk (13435), those of CannotTail; the errors of ending contexts.
 func (c *Call) enterSecondary() error {
 	switch {
 	case !c.Server.Secondary():
@@ -54,6 +73,8 @@ func (c *Call) enterSecondary() error {
 		return mongoerr.New(mongoerr.NotWritablePrimary, "not primary")
 	case c.Def.reads() && !c.secondaryOK:
 		return mongoerr.New(mongoerr.NotPrimaryNoSecondaryOk, "not primary and secondaryOk=false")
+	case c.Server.deposed.Err() != nil && c.opensTail():
+		return c.CannotTail()
 	case c.awaited == 0:
 		return nil
 	}

@@ -103,7 +103,7 @@ func parseGetMore(c *command.Call) (a getMoreArgs, err error) {
 
 // checkoutCursor takes a cursor out of the registry, for this command alone, if its user may continue the cursor. If
 // the command is refused, the cursor stays as it was. A server that is leaving (see Leave) instead closes the cursor
-// of a change stream.
+// of a change stream; one in whose place another was promoted (see CannotTail), that of every tailable cursor.
 func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cursor.Cursor, error) {
 	op := c.Running // a copy, because the connection reuses the Call for its next command
 	access := cursor.Access{Namespace: ns, Session: c.Args.ID, TxnNumber: -1, User: c.ConnState.User, Interrupt: op.Interrupt}
@@ -137,8 +137,13 @@ func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cu
 		return nil, err
 	}
 	if c.Page.OfStream && c.Leaving() {
+		err = command.ResumeElsewhere(c)
+	} else if cur.Options.Tailable {
+		err = c.CannotTail()
+	}
+	if err != nil {
 		cur.Checkin(0, false)
-		return nil, command.ResumeElsewhere(c)
+		return nil, err
 	}
 	return cur, nil
 }
@@ -187,9 +192,10 @@ func appendBatch(c *command.Call, b *bson.Builder, cur *cursor.Cursor, size int)
 }
 
 // await waits for new documents of a tailable cursor or change stream, at most for maxTimeMS or else awaitDefault,
-// and appends them to the batch, which stays empty if there are none. It ends when the server stops: drivers then
-// continue a change stream at a peer. If the user loses the privilege during the wait, the documents are not sent.
-// Errors: InterruptedAtShutdown (11600), CursorNotFound (43), Unauthorized (13).
+// and appends them to the batch, which stays empty if there are none. It ends when the server stops, or when another one
+// is promoted in its place: drivers then continue a change stream at a peer or at the new primary. If the user loses the
+// privilege during the wait, the documents are not sent.
+// Errors: InterruptedAtShutdown (11600), NotWritablePrimary (10107), CursorNotFound (43), Unauthorized (13).
 func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder, size int) (n int, more bool, err error) {
 	limit := awaitDefault
 	if v, ok := c.Body.Lookup("maxTimeMS"); ok {
@@ -210,6 +216,9 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 			if stopping.Err() != nil {
 				return 0, false, command.ShutDown()
 			}
+			if err := c.CannotTail(); err != nil {
+				return 0, false, err
+			}
 			if c.Ctx.Err() == nil {
 				return 0, true, nil // timeout: an empty batch
 			}
@@ -228,15 +237,15 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 }
 
 // untilStopped returns a context for a getMore that waits. It ends after the duration d, or when the server begins to
-// drain; for a change stream also when Leave begins.
+// drain, or another one is promoted in its place; for a change stream also when Leave begins.
 func untilStopped(c *command.Call, d time.Duration) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithTimeout(c.Ctx, d)
-	stop := context.AfterFunc(c.Conn.Draining(), cancel)
+	stop, depose := context.AfterFunc(c.Conn.Draining(), cancel), command.OnDepose(c, cancel)
 	if !c.Page.OfStream {
-		return ctx, func() { stop(); cancel() }
+		return ctx, func() { depose(); stop(); cancel() }
 	}
 	stay := command.OnLeave(c, cancel)
-	return ctx, func() { stay(); stop(); cancel() }
+	return ctx, func() { stay(); depose(); stop(); cancel() }
 }
 
 // waitIdle calls wait. During the wait it releases the memory for the reply, and counts the time as idle time of the

@@ -2,6 +2,7 @@ package shards
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -17,6 +18,9 @@ import (
 // newLedger makes the ledger over the store of the cluster; without a cluster it is only in memory.
 func (s *State) newLedger() *ledger.Ledger {
 	cfg := ledger.Config{Now: time.Now, Failed: func(err error) {
+		if errors.Is(err, storage.ErrFollower) { // another server was promoted in place of this one, which the log has already
+			return
+		}
 		s.Log.Warn().Err(err).Msg("the ledger of request units cannot be stored: it is kept in memory until it can")
 	}}
 	if s.Cluster != nil {
