@@ -104,6 +104,7 @@ func (d *Daemon) openFollower(cat *catalog.Catalog) error {
 		}
 		d.log.Warn().Str("from", a.Location()).Msg(what)
 	})
+	d.follower.Keep = d.keepPromotion
 	if d.cfg.PromoteAfter != 0 && !d.follower.KeepsLease() {
 		return errors.New("--promote-after needs backups in object storage: only there the followed server shows that it runs, by a lease")
 	}
@@ -130,7 +131,7 @@ func (d *Daemon) startFollowing(ctx context.Context) {
 		switch {
 		case err == nil && d.follower.Promoted() != nil:
 			if err := d.becomePrimary(); err != nil {
-				d.log.Error().Err(err).Msg("the promotion could not be recorded; the next start continues with it")
+				d.log.Error().Err(err).Msg("the promotion could not be recorded; the next start completes it")
 			}
 		case err == nil:
 		case errors.Is(err, backup.ErrBehind), errors.Is(err, backup.ErrTimeline):

@@ -20,7 +20,7 @@ const termTimeout = 10 * time.Second
 func (c *Config) storeFolder() string { return filepath.Join(c.Data, storeName) }
 
 // takeStanding applies what the data folder and the place of backups record about promotions: a promoted follower starts as the
-// primary, with the place that it has followed as --backup-to; one whose promotion was interrupted continues with it.
+// primary, with the place that it has followed as --backup-to; one whose promotion was interrupted completes it if it has begun.
 // Errors: another server was promoted in place of this one; errors of the file system.
 func (d *Daemon) takeStanding(ctx context.Context) error {
 	d.term = backup.FirstTerm
@@ -31,21 +31,31 @@ func (d *Daemon) takeStanding(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	follow := d.cfg.Follow
 	if s != nil && s.State == backup.Primary {
 		if err := d.startPromoted(s); err != nil {
 			return err
 		}
 	}
-	if d.cfg.BackupTo != "" && (s == nil || s.State == backup.Primary) {
-		if s, err = d.examineTerms(ctx, s); err != nil {
-			return err
-		}
+	switch {
+	case s != nil && s.State != backup.Primary:
+	case d.cfg.BackupTo != "":
+		s, err = d.examineTerms(ctx, s)
+	case d.cfg.Follow != "":
+		s, err = d.examineFollowed(ctx)
+	}
+	if err != nil {
+		return err
 	}
 	switch {
 	case s == nil:
 	case s.State == backup.Promoting && d.cfg.Follow != "":
 		d.promoting = &s.Term
 	case s.State == backup.Deposed:
+		if follow != "" { // startPromoted has changed the settings
+			d.cfg.Follow, d.cfg.BackupTo = follow, ""
+		}
+		d.term, d.promoted = backup.FirstTerm, false
 		return d.startDeposed(ctx, s)
 	}
 	return nil
@@ -91,6 +101,23 @@ func (d *Daemon) examineTerms(ctx context.Context, s *backup.Standing) (*backup.
 	return s, nil
 }
 
+// examineFollowed returns the new standing of a server that is to follow one which was promoted in its place before it noticed that;
+// nil for other servers.
+func (d *Daemon) examineFollowed(ctx context.Context) (*backup.Standing, error) {
+	a, err := d.cfg.openArchive(d.cfg.Follow)
+	if err != nil {
+		return nil, fmt.Errorf("--follow: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, termTimeout)
+	defer cancel()
+	deposed, err := backup.DeposedBy(ctx, a, d.cfg.storeFolder())
+	if err != nil || deposed == nil { // the following reports an error of the place
+		return nil, nil
+	}
+	s := &backup.Standing{State: backup.Deposed, Archive: a.Location(), Term: *deposed}
+	return s, s.Save(d.cfg.Data)
+}
+
 // startDeposed returns the error of the start of a server in whose place another one was promoted, or makes it follow that one.
 func (d *Daemon) startDeposed(ctx context.Context, s *backup.Standing) error {
 	text, err := d.rollBackStopped(ctx, s)
@@ -131,11 +158,7 @@ func (d *Daemon) promote(ctx context.Context) error {
 		return mongoerr.New(mongoerr.NotSecondary, "this server follows no other one")
 	}
 	begun := time.Now()
-	err := d.follower.Promote(ctx, d.memberName(), func(t backup.Term) error {
-		d.log.Warn().Int64("term", t.Number).Str("state", backup.MomentText(t.Time)).Msg("this server is being promoted to primary")
-		return (&backup.Standing{State: backup.Promoting, Archive: d.follower.Status().From, Term: t}).Save(d.cfg.Data)
-	})
-	if err != nil {
+	if err := d.follower.Promote(ctx, d.memberName()); err != nil {
 		d.log.Error().Err(err).Msg("this server could not be promoted to primary")
 		return err
 	}
@@ -143,11 +166,20 @@ func (d *Daemon) promote(ctx context.Context) error {
 	return d.becomePrimary()
 }
 
+// keepPromotion stores the term of a promotion that is about to begin, or with nil removes that of one that was given up.
+func (d *Daemon) keepPromotion(t *backup.Term) error {
+	if t == nil {
+		return backup.EndStanding(d.cfg.Data)
+	}
+	d.log.Warn().Int64("term", t.Number).Str("state", backup.MomentText(t.Time)).Msg("this server is being promoted to primary")
+	return (&backup.Standing{State: backup.Promoting, Archive: d.follower.Status().From, Term: *t}).Save(d.cfg.Data)
+}
+
 // becomePrimary records a promotion that the archive has, and requests the restart that makes the server the primary.
 func (d *Daemon) becomePrimary() error {
 	s := &backup.Standing{State: backup.Primary, Archive: d.follower.Status().From, Term: *d.follower.Promoted()}
 	err := s.Save(d.cfg.Data)
-	d.startAgainOnce.Do(func() { close(d.startAgain) }) // without the record the start continues with the promotion
+	d.startAgainOnce.Do(func() { close(d.startAgain) }) // without the record the start completes the promotion
 	return err
 }
 

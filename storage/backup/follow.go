@@ -74,10 +74,13 @@ type Follower struct {
 	changed func(ctx context.Context, what pebblekv.Applied) error
 	now     func() time.Time
 	log     func(what string, err error)
+	// Keep stores the term of a promotion durably before it begins; with nil it removes the record. It must be set before Promote
+	// and Resume.
+	Keep func(*Term) error
 
 	// unseen has the changes of Commits since changed succeeded last.
 	unseen pebblekv.Applied
-	// pending is the term of a promotion that was begun; no more writes are applied then.
+	// pending is the term of a promotion that was recorded, and perhaps begun; no more writes are applied then.
 	pending *Term
 	// work is full while segments are applied or the follower is promoted.
 	work chan struct{}
@@ -134,19 +137,22 @@ func (f *Follower) Run(ctx context.Context) error {
 	}
 }
 
-// next does one attempt, the n-th: it applies what the archive has, or continues with a promotion. Errors: ErrTimeline if the
+// next does one attempt, the n-th: it applies what the archive has, or finds out whether a promotion has begun. Errors: ErrTimeline if the
 // store has to be made again.
 func (f *Follower) next(ctx context.Context, n int) error {
 	switch {
 	case f.Promoted() != nil:
 		return nil
 	case f.pending != nil:
-		err := f.settle(ctx)
-		if errors.Is(err, ErrTimeline) { // the loop looks for the timeline of the other server
+		switch err := f.settle(ctx); {
+		case errors.Is(err, ErrTimeline): // the loop looks for the timeline of the other server
 			f.log("another server was promoted before this one, which follows it when its first backup is complete", nil)
 			return nil
+		case errors.Is(err, ErrNotBegun):
+			f.log(err.Error(), nil)
+		default:
+			return err
 		}
-		return err
 	}
 	if n%lookEvery == 0 {
 		switch err := f.lookForTimelines(ctx); {

@@ -24,6 +24,7 @@ type copyOf struct {
 	store pebblekv.Follower
 	f     *Follower
 	seen  []pebblekv.Applied
+	kept  *Term // by Follower.Keep
 }
 
 // follow begins a copy of what an archive has.
@@ -49,6 +50,7 @@ func (c *copyOf) open(a Archive) {
 		c.seen = append(c.seen, what)
 		return nil
 	}, func(string, error) {})
+	c.f.Keep = func(term *Term) error { c.kept = term; return nil }
 }
 
 // step applies what the archive has, and compares the copy with the world.

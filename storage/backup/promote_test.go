@@ -16,11 +16,21 @@ import (
 type unsteady struct {
 	Archive
 	before, after bool // of Claim
+	unreadable    bool
+	claims        int
+}
+
+func (u *unsteady) List(ctx context.Context, dir string) ([]Entry, error) {
+	if u.unreadable {
+		return nil, errUnsteady
+	}
+	return u.Archive.List(ctx, dir)
 }
 
 var errUnsteady = errors.New("the network fails")
 
 func (u *unsteady) Claim(ctx context.Context, name string, data []byte) error {
+	u.claims++
 	if u.before {
 		return errUnsteady
 	}
@@ -96,10 +106,10 @@ func TestPromote(t *testing.T) {
 	w.ship(a)
 	shipped := w.times[len(w.times)-1]
 	w.write(20)
-	var term Term
-	if err := c.f.Promote(t.Context(), "second", func(t Term) error { term = t; return nil }); err != nil {
+	if err := c.f.Promote(t.Context(), "second"); err != nil {
 		t.Fatal(err)
 	}
+	term := *c.kept
 	if term.Number != 2 || term.Time < shipped || term.By != "second" || c.f.Promoted() == nil {
 		t.Errorf("the term is %+v, and the last write that was shipped at %v", term, shipped)
 	}
@@ -113,7 +123,7 @@ func TestPromote(t *testing.T) {
 	if newest, d, err := Terms(t.Context(), a, w.src().Folder()); err != nil || newest != 2 || d == nil || *d != term {
 		t.Errorf("the terms at the start of the former primary: %d, %v, %v", newest, d, err)
 	}
-	if err := other.f.Promote(t.Context(), "third", func(Term) error { return nil }); !errors.Is(err, ErrTimeline) {
+	if err := other.f.Promote(t.Context(), "third"); !errors.Is(err, ErrTimeline) {
 		t.Errorf("the promotion of the second follower: %v", err)
 	}
 	c.promoted(term)
@@ -125,20 +135,23 @@ func TestPromote(t *testing.T) {
 	}
 }
 
-// TestPromoteInterrupted ends a promotion at each of its steps: before the record the follower goes on, after it the
-// promotion does, in the same process and in the next one.
+// TestPromoteInterrupted ends a promotion at each of its steps. If the archive has the term, the promotion is completed, in the same
+// process or in the next one. If it does not, the promotion is given up, and the follower goes on; a term that is requested
+// later does not begin with the old position.
 func TestPromoteInterrupted(t *testing.T) {
 	for _, x := range []struct {
-		name             string
-		recorded         bool // the record succeeds
-		before, after    bool // the term cannot be begun, or its response is lost
-		killed, promoted bool
+		name                      string
+		recorded                  bool // the record succeeds
+		before, after, unreadable bool // the term cannot be begun, or its response is lost; the archive does not answer then
+		killed, promoted          bool
 	}{
 		{name: "no record"},
-		{name: "no term", recorded: true, before: true, promoted: true},
-		{name: "no term, killed", recorded: true, before: true, killed: true, promoted: true},
+		{name: "no term", recorded: true, before: true},
+		{name: "no term, killed", recorded: true, before: true, unreadable: true, killed: true},
+		{name: "no term, unreadable", recorded: true, before: true, unreadable: true},
 		{name: "lost response", recorded: true, after: true, promoted: true},
-		{name: "lost response, killed", recorded: true, after: true, killed: true, promoted: true},
+		{name: "lost response, unreadable", recorded: true, after: true, unreadable: true, promoted: true},
+		{name: "lost response, killed", recorded: true, after: true, unreadable: true, killed: true, promoted: true},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			w := newWorld(t, uint64(time.Now().UnixNano()))
@@ -150,35 +163,66 @@ func TestPromoteInterrupted(t *testing.T) {
 			w.write(50)
 			w.ship(folder)
 			var term Term
-			err := c.f.Promote(t.Context(), "second", func(t Term) error {
+			c.f.Keep = func(t *Term) error {
 				if !x.recorded {
 					return fs.ErrPermission
 				}
-				term = t
+				if c.kept = t; t != nil {
+					term, a.unreadable = *t, x.unreadable
+				}
 				return nil
-			})
-			if err == nil || c.f.Promoted() != nil {
-				t.Fatalf("the promotion succeeded: %v", err)
 			}
-			a.before, a.after = false, false
+			err := c.f.Promote(t.Context(), "second")
+			if done := x.promoted && !x.unreadable; done != (err == nil) || done != (c.f.Promoted() != nil) {
+				t.Fatalf("the promotion: %v", err)
+			}
+			if errors.Is(err, ErrNotBegun) != (x.recorded && !x.promoted && !x.unreadable) {
+				t.Errorf("the promotion: %v", err)
+			}
+			if x.unreadable {
+				claims := a.claims
+				if err := c.f.next(t.Context(), 1); !errors.Is(err, errUnsteady) || c.f.pending == nil || a.claims != claims {
+					t.Errorf("while the archive does not answer: %v", err)
+				}
+			}
+			a.before, a.after, a.unreadable = false, false, false
 			if x.killed { // all that was applied before the record is there
 				c.dir = filesOfOneMoment(t, c.dir)
 				if err := c.store.Close(); err != nil {
 					t.Fatal(err)
 				}
 				c.open(a)
+				c.kept = &term
 				c.f.Resume(term)
 			}
-			if !x.promoted {
-				w.write(10)
-				w.ship(folder) // the former primary is still the primary
-				c.step()
+			if x.promoted {
+				if err := c.f.Run(t.Context()); err != nil || c.f.Promoted() == nil || *c.f.Promoted() != term {
+					t.Fatalf("the follower ended with %v", err)
+				}
+				c.promoted(term)
 				return
 			}
-			if err := c.f.Run(t.Context()); err != nil || c.f.Promoted() == nil || *c.f.Promoted() != term {
-				t.Fatalf("the follower ended with %v", err)
+			w.write(10) // the former primary is still the primary
+			w.ship(folder)
+			if err := c.f.next(t.Context(), 1); err != nil || c.f.Promoted() != nil || c.f.pending != nil || c.kept != nil {
+				t.Fatalf("the follower does not go on: %v, %v, %v", err, c.f.Promoted(), c.kept)
 			}
-			c.promoted(term)
+			c.check()
+			if x.unreadable { // the request of the first attempt arrives late
+				if err := term.claim(t.Context(), folder); !errors.Is(err, fs.ErrExist) {
+					t.Errorf("the term begins late: %v", err)
+				}
+			}
+			w.write(10)
+			w.ship(folder)
+			if got, want := c.store.Position().Time, w.times[len(w.times)-11]; got < want {
+				t.Errorf("the follower is at %v, before %v", got, want)
+			}
+			c.f.Keep = func(t *Term) error { c.kept = t; return nil }
+			if err := c.f.Promote(t.Context(), "second"); err != nil || c.kept.Next <= term.Next || c.kept.Time <= term.Time {
+				t.Fatalf("the second promotion: %v, %+v after %+v", err, c.kept, term)
+			}
+			c.promoted(*c.kept)
 		})
 	}
 }
@@ -191,17 +235,17 @@ func TestPromotedTwice(t *testing.T) {
 	w.ship(folder)
 	a := &unsteady{Archive: folder, before: true}
 	slow, fast := follow(t, w, a), follow(t, w, folder)
-	if err := slow.f.Promote(t.Context(), "slow", func(Term) error { return nil }); !errors.Is(err, errUnsteady) {
+	slow.f.Keep = func(term *Term) error { slow.kept, a.unreadable = term, term != nil; return nil }
+	if err := slow.f.Promote(t.Context(), "slow"); !errors.Is(err, errUnsteady) {
 		t.Fatal(err)
 	}
-	var term Term
-	if err := fast.f.Promote(t.Context(), "fast", func(t Term) error { term = t; return nil }); err != nil {
+	a.before, a.unreadable = false, false
+	if err := fast.f.Promote(t.Context(), "fast"); err != nil {
 		t.Fatal(err)
 	}
-	fast.promoted(term)
-	a.before = false
-	if err := slow.f.next(t.Context(), 1); err != nil || slow.f.Promoted() != nil {
-		t.Errorf("the slow one: %v, %v", err, slow.f.Promoted())
+	fast.promoted(*fast.kept)
+	if err := slow.f.next(t.Context(), 1); err != nil || slow.f.Promoted() != nil || slow.kept != nil {
+		t.Errorf("the slow one: %v, %v, %v", err, slow.f.Promoted(), slow.kept)
 	}
 	if err := slow.f.next(t.Context(), lookEvery); !errors.Is(err, ErrTimeline) {
 		t.Errorf("the slow one does not follow the fast one: %v", err)

@@ -40,6 +40,7 @@ type Runner struct {
 	report func(what string, err error)
 	// Deposed, if not nil, is called once when another server was promoted in place of this one. Then Run ends.
 	Deposed func(ctx context.Context, t Term)
+	deposed sync.Once
 
 	failures int // consecutive ones of automatic backups; only Run uses it
 
@@ -168,28 +169,39 @@ func (r *Runner) end(err error) {
 
 // Run makes the automatic backups of the policy until ctx ends. A base is due an interval after the last one, which
 // may be one on request or of an earlier process, or if the log has a gap or the folder no base; in between, and at the end, segments
-// are written. If the policy is not automatic, Run only stops keeping logs that no backup needs any more.
+// are written. If the policy is not automatic, Run only stops keeping logs that no backup needs any more. It also examines the terms
+// of the archive, and ends when another server was promoted.
 func (r *Runner) Run(ctx context.Context) {
+	undeposed, end := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer end()
+	watch.Go(func() {
+		if t := r.watchTerms(undeposed); t != nil {
+			end() // a base that is being made is useless
+			r.depose(ctx, *t)
+		}
+	})
 	if !r.policy.Automatic() {
-		r.watchRetention(ctx)
+		r.watchRetention(undeposed)
 		return
 	}
 	defer r.endKept()
-	r.findLast(ctx)
+	r.findLast(undeposed)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
-		case <-ctx.Done():
-			r.shipLast(ctx)
+		case <-undeposed.Done():
+			if ctx.Err() != nil {
+				r.shipLast(ctx)
+			}
 			return
 		case <-timer.C:
 		}
-		wait, err := r.step(ctx)
+		wait, err := r.step(undeposed)
 		if deposed := (*DeposedError)(nil); errors.As(err, &deposed) {
-			if r.Deposed != nil {
-				r.Deposed(ctx, deposed.Term)
-			}
+			r.depose(ctx, deposed.Term)
 			return
 		}
 		timer.Reset(wait)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // standingName is the file of a data folder with its Standing.
@@ -33,7 +34,7 @@ type Standing struct {
 func ReadStanding(data string) (*Standing, error) {
 	path := filepath.Join(data, standingName)
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // the start reports a folder that cannot be made
 		return nil, nil
 	}
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +21,7 @@ const termPrefix = "term-"
 
 // Term is a time in which one server is the primary of an archive: from its promotion to the next one. A file of the
 // archive begins it (Archive.Claim), whose content is final: which writes of the former primary count does not depend on
-// when that server notices it.
+// when that server notices it. A term without timelines is void: no server is or was the primary in it.
 type Term struct {
 	Number   int64             `json:"term"`     // FirstTerm + 1 for the first promotion
 	Timeline string            `json:"timeline"` // of the promoted server
@@ -68,6 +67,17 @@ func terms(ctx context.Context, a Archive) ([]Term, error) {
 		return nil, err
 	}
 	return readTerms(ctx, a, f.terms)
+}
+
+// DeposedBy returns the term by which the server with the store in the folder dir is the primary of an archive no more, nil if it
+// still is, or never was the primary of any. Errors: ErrNoBackup, ErrFormat; errors of the archive and of the file system.
+func DeposedBy(ctx context.Context, a Archive, dir string) (*Term, error) {
+	id, err := storedIdentity(keptFolder(dir))
+	if err != nil || id == nil {
+		return nil, err
+	}
+	all, err := terms(ctx, a)
+	return deposing(all, id.Timeline), err
 }
 
 // deposing returns the first term after that of the server with a timeline, nil if there is none.
@@ -125,28 +135,47 @@ func (f *Follower) newTerm(ctx context.Context, by string) (t Term, err error) {
 	return t, nil
 }
 
+// ErrNotBegun: the archive has not accepted the term of a promotion, which is given up: the follower goes on.
+var ErrNotBegun = errors.New("the promotion was given up, because the place of backups did not accept it; this server follows on")
+
 // Promote makes the follower the primary of its archive. It takes the right to write from the former primary, applies what
-// the archive has, and begins a term there. record stores the term durably before that: after a crash, Resume continues with it.
+// the archive has, records the term (Keep), and begins it there.
 // After success Run ends, and the store must be opened again as one that follows no other (Options.EndFollow).
-// If Promote fails after record, Run continues with the promotion, unless another server was promoted.
-// Errors: ErrTimeline if another server was promoted; errors of record, of the store and of the archive.
-func (f *Follower) Promote(ctx context.Context, by string, record func(Term) error) error {
+// If it is not certain whether the term has begun, because the archive does not answer, Run applies nothing until that is certain.
+// Errors: ErrTimeline if another server was promoted; ErrNotBegun; errors of Keep, of the store and of the archive.
+func (f *Follower) Promote(ctx context.Context, by string) error {
 	select {
 	case f.work <- struct{}{}:
 		defer func() { <-f.work }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if f.pending == nil {
-		if err := f.prepare(ctx, by, record); err != nil {
+	if f.Promoted() != nil {
+		return nil
+	}
+	if f.pending != nil { // of an earlier attempt
+		if err := f.settle(ctx); !errors.Is(err, ErrNotBegun) {
 			return err
 		}
 	}
-	return f.settle(ctx)
+	if err := f.prepare(ctx, by); err != nil {
+		return err
+	}
+	err := f.pending.claim(ctx, f.archive)
+	if err == nil {
+		f.promote()
+		return nil
+	}
+	switch settled := f.settle(ctx); {
+	case settled == nil, errors.Is(settled, ErrTimeline):
+		return settled
+	default:
+		return errors.Join(settled, err)
+	}
 }
 
 // prepare takes the right to write from the primary, applies the rest of its writes, and records the term that is to begin.
-func (f *Follower) prepare(ctx context.Context, by string, record func(Term) error) error {
+func (f *Follower) prepare(ctx context.Context, by string) error {
 	if _, err := f.newTerm(ctx, by); err != nil { // before anything is changed
 		return err
 	}
@@ -167,7 +196,7 @@ func (f *Follower) prepare(ctx context.Context, by string, record func(Term) err
 	}
 	t, err := f.newTerm(ctx, by)
 	if err == nil {
-		err = record(t)
+		err = f.Keep(&t)
 	}
 	if err == nil {
 		f.pending = &t
@@ -181,25 +210,59 @@ func (f *Follower) KeepsLease() bool { return f.archive.KeepsLock() }
 // Sign returns a text that changes every few seconds while a primary keeps the lease of the archive.
 func (f *Follower) Sign(ctx context.Context) (string, error) { return f.archive.Sign(ctx) }
 
-// Resume continues with a promotion that was recorded before a crash. It must be called before Run.
+// Resume makes Run complete a promotion that was recorded before a crash, if the archive has its term, and else give it up.
+// It must be called before Run.
 func (f *Follower) Resume(t Term) { f.pending = &t }
 
-// settle begins the pending term. Errors: ErrTimeline if another server was promoted; then no term is pending any more.
+// settle completes the pending promotion if its term has begun, and else gives it up. The archive is never requested a second time
+// to begin the term: the former primary may have written more since. Errors: ErrTimeline if another server was promoted, ErrNotBegun;
+// after other errors the promotion is still pending.
 func (f *Follower) settle(ctx context.Context) error {
-	if at := f.store.Position(); at.Next != f.pending.Next || at.Timeline != f.pending.Former {
-		return fmt.Errorf("%w: a promotion at the write %d cannot be continued at the write %d", storage.ErrCorruption, f.pending.Next, at.Next)
-	}
-	switch err := f.pending.claim(ctx, f.archive); {
-	case errors.Is(err, fs.ErrExist):
-		f.pending = nil
-		return fmt.Errorf("the folder %s: %w", f.archive.Location(), ErrTimeline)
-	case err != nil:
+	all, err := terms(ctx, f.archive)
+	if err != nil {
 		return err
 	}
+	if f.pending.in(all) == nil {
+		// A void term in its place makes a request fail that is still on its way.
+		void := Term{Number: f.pending.Number}
+		_ = void.claim(ctx, f.archive) // this fails as well in a place that cannot be written
+		if all, err = terms(ctx, f.archive); err != nil {
+			return err
+		}
+	}
+	there := f.pending.in(all)
+	switch at := f.store.Position(); {
+	case there == nil || there.Timeline != f.pending.Timeline:
+	case at.Next < there.Next || at.Timeline != there.Former:
+		return fmt.Errorf("%w: a promotion at the write %d cannot be completed at the write %d", storage.ErrCorruption, there.Next, at.Next)
+	default:
+		f.promote()
+		return nil
+	}
+	former := f.pending.Former
+	f.pending = nil
+	if err := f.Keep(nil); err != nil {
+		f.log("the record of a promotion that was given up could not be removed; the next start does that", err)
+	}
+	if deposing(all, former) != nil {
+		return fmt.Errorf("the folder %s: %w", f.archive.Location(), ErrTimeline)
+	}
+	return ErrNotBegun
+}
+
+// in returns the term with the same number, nil if there is none.
+func (t *Term) in(all []Term) *Term {
+	if i := slices.IndexFunc(all, func(x Term) bool { return x.Number == t.Number }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// promote ends Run: the pending term has begun.
+func (f *Follower) promote() {
 	f.mu.Lock()
 	f.promoted = f.pending
 	f.mu.Unlock()
-	return nil
 }
 
 // Promoted returns the term that Promote has begun, nil if there is none.

@@ -327,3 +327,112 @@ func TestPromotePlanned(t *testing.T) {
 		t.Errorf("%d documents are in rollback files", len(lost))
 	}
 }
+
+// TestPromoteUnnoticed promotes the follower after the primary was killed, which then starts with cantle follow at once: it writes
+// its rollback files, and follows. The same happens the other way round: the new primary is killed, deposed, and starts with the
+// command line that it was promoted with.
+func TestPromoteUnnoticed(t *testing.T) {
+	p := startPair(t)
+	ctx := harness.Context(t)
+	follow := func(data string, own, other int) *harness.Server {
+		t.Helper()
+		var s *harness.Server
+		p.await(func() (err error) { // until the first backup of the new primary is complete
+			s, err = p.tryLaunch(data, p.ports[own], p.ports[other], "--follow", p.backups, "--backup-log-interval", "1s")
+			return err
+		})
+		if hello := p.hello(s); hello.Lookup("isWritablePrimary").Boolean() || !hello.Lookup("secondary").Boolean() {
+			t.Fatalf("hello of the former primary: %s", hello)
+		}
+		return s
+	}
+	acked := p.both().Database("shop").Collection("acked")
+	p.follower.Kill() // what follows is not in the copy of the follower
+	if _, err := p.direct(p.primary).Database("shop").Collection("acked").InsertOne(ctx, bson.D{{Key: "_id", Value: 7}}); err != nil {
+		t.Fatal(err)
+	}
+	p.primary.Kill()
+	p.startFollower()
+	p.promote()
+	p.primary = follow(p.first, 0, 1)
+	p.await(func() error {
+		_, err := acked.InsertOne(ctx, bson.D{{Key: "_id", Value: 8}})
+		return err
+	})
+	if there := p.ids(p.direct(p.follower)); !there[7] && !rolledBack(t, p.first)[7] || !there[8] {
+		t.Errorf("the new primary has %v, the rollback files %v", there, rolledBack(t, p.first))
+	}
+	p.await(func() error { // the copy has what the new primary has
+		coll := p.direct(p.primary).Database("shop").Collection("acked", options.Collection().SetReadPreference(readpref.Secondary()))
+		return coll.FindOne(ctx, bson.D{{Key: "_id", Value: 8}}).Err()
+	})
+	p.follower.Kill()
+	p.primary, p.follower, p.ports[0], p.ports[1] = p.follower, p.primary, p.ports[1], p.ports[0]
+	p.promote()
+	p.primary = follow(p.data, 0, 1)
+	if _, err := acked.InsertOne(ctx, bson.D{{Key: "_id", Value: 9}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPromoteDuringBackup promotes the follower while the primary copies the files of a backup, slowly: it refuses writes after
+// the interval of segments.
+func TestPromoteDuringBackup(t *testing.T) {
+	p := startPair(t)
+	ctx := harness.Context(t)
+	if err := p.primary.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	p.primary = p.launch(p.first, p.ports[0], p.ports[1], "--backup-to", p.backups, "--backup-log-interval", "1s", "--backup-interval", "1s", "--backup-rate", "1")
+	p.await(func() error {
+		running, err := p.status(p.primary, "backup.running")
+		if err == nil && !running.Boolean() {
+			err = errors.New("no backup is running")
+		}
+		return err
+	})
+	p.promote()
+	begun := time.Now()
+	p.await(func() error {
+		got, text := code(raw(ctx, t, p.primary.Addr, "shop", bson.D{{Key: "insert", Value: "acked"}, {Key: "documents", Value: bson.A{bson.D{}}}}))
+		if got != 10107 {
+			return fmt.Errorf("a write at the former primary: %d %s", got, text)
+		}
+		return nil
+	})
+	if took := time.Since(begun); took > 10*time.Second {
+		t.Errorf("the former primary refuses writes after %v", took)
+	}
+}
+
+// TestPromoteRefused promotes the follower while the place of backups does not accept the file of its term: nothing has changed afterwards, also not
+// after a restart, and the follower goes on.
+func TestPromoteRefused(t *testing.T) {
+	p := startPair(t)
+	ctx := harness.Context(t)
+	inTheWay := filepath.Join(p.backups, "term-00000002")
+	if err := os.Mkdir(inTheWay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.tryPromote(ctx)
+	if err := os.Remove(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	if err == nil || !strings.Contains(out, "given up") {
+		t.Fatalf("cantle promote: %v, %s", err, out)
+	}
+	for n := range 2 {
+		if _, err := p.direct(p.primary).Database("shop").Collection("acked").InsertOne(ctx, bson.D{{Key: "_id", Value: n}}); err != nil {
+			t.Fatal(err)
+		}
+		p.await(func() error {
+			coll := p.direct(p.follower).Database("shop").Collection("acked", options.Collection().SetReadPreference(readpref.Secondary()))
+			return coll.FindOne(ctx, bson.D{{Key: "_id", Value: n}}).Err()
+		})
+		p.follower.Kill()
+		p.startFollower()
+	}
+	if _, err := os.Stat(filepath.Join(p.data, "TERM")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the record of the promotion: %v", err)
+	}
+}
