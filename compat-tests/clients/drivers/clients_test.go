@@ -20,8 +20,8 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// runMinutesMax bounds the run of one program against one server.
-const runMinutesMax = 5
+// runMinutesMax bounds the run of one program against one server, which takes one or two minutes on two free cores.
+const runMinutesMax = 15
 
 const matrixPath = "matrix.txt"
 

@@ -116,7 +116,7 @@ static int drain(mongoc_cursor_t *cursor, int64_t *last) {
 
 static void connect_area(void) {
   static const char *forms[] = {"", "maxPoolSize=3&w=majority&journal=true", "retryWrites=false&readPreference=primaryPreferred",
-                                "readConcernLevel=majority&wtimeoutMS=1000&serverSelectionTimeoutMS=5000"};
+                                "readConcernLevel=majority&wtimeoutMS=1000&serverSelectionTimeoutMS=30000"};
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
     mongoc_client_t *client = connect_with(forms[i]);
     bson_t reply;

@@ -25,7 +25,7 @@ check('connect', async () => {
     withOptions('retryWrites=false&retryReads=false&readPreference=primaryPreferred'),
     withOptions('readConcernLevel=majority&wtimeoutMS=1000'),
     elsewhere(host, 'admin', { directConnection: true }),
-    elsewhere(`localhost:${host.split(':')[1]}`, 'some_db', { serverSelectionTimeoutMS: 5000, ...(cosmos && { replicaSet: 'globaldb' }) }),
+    elsewhere(`localhost:${host.split(':')[1]}`, 'some_db', { serverSelectionTimeoutMS: 30000, ...(cosmos && { replicaSet: 'globaldb' }) }),
   ]) {
     await connected({}, async (client) => {
       assert.equal((await client.db().command({ ping: 1 })).ok, 1);
