@@ -32,8 +32,11 @@ func TestTermsWatched(t *testing.T) {
 			}
 			ended := make(chan struct{})
 			go func() { defer close(ended); r.Run(t.Context()) }()
-			for begun := time.Now(); x.interval > 0 && r.Status().Progress.Phase != "copying files"; time.Sleep(time.Millisecond) {
-				if time.Since(begun) > time.Minute {
+			look, late := time.NewTicker(time.Millisecond), time.After(time.Minute)
+			for x.interval > 0 && r.Status().Progress.Phase != "copying files" {
+				select {
+				case <-look.C:
+				case <-late:
 					t.Fatalf("no base is being made: %+v", r.Status())
 				}
 			}

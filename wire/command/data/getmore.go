@@ -285,12 +285,6 @@ type charger interface {
 	cap() *ratelimit.RequestCap
 }
 
-var (
-	_ charger = (*streamSource)(nil)
-	_ charger = (*tailSource)(nil)
-	_ charger = (*changeSource)(nil)
-)
-
 // charge returns the charge of the operation that produces the cursor's documents, in micro request units.
 func (x *streamSource) charge() int64 { return int64(x.op.Receipt.Total()) }
 
