@@ -85,6 +85,9 @@ const freshQuarters = 3
 // renewedAt notes the time at which a renewal that has succeeded began.
 func (l *lease) renewedAt(begun time.Time) { l.renewed.Store(&begun) }
 
+// acquired reports whether this process has acquired the lease, which may have expired since.
+func (l *lease) acquired() bool { return l.renewed.Load() != nil }
+
 // fresh reports whether the newest renewal began less than three quarters of a lease ago, and the store is not lost.
 // It uses two clocks of this process: the monotonic clock and the wall clock, which goes on while the machine sleeps.
 func (l *lease) fresh() bool {

@@ -184,8 +184,9 @@ func (m *membership) release() error {
 
 // join writes the first row of this member. In the same transaction it deletes the rows of members whose lease has
 // expired, and deletes or locks the owner row, so that it conflicts with an exclusive server that opens the store at
-// the same time. Then it calls adoptSafePoint. Errors: errors of writeMemberRow and of reads.
-func (m *membership) join(ctx context.Context, now uint64) error {
+// the same time. Then the lease, which tryAcquire began to acquire at begun, is fresh, and join calls adoptSafePoint.
+// Errors: errors of writeMemberRow and of reads.
+func (m *membership) join(ctx context.Context, now uint64, begun time.Time) error {
 	list, err := m.rows.members(ctx, now)
 	if err != nil {
 		return err
@@ -211,7 +212,12 @@ func (m *membership) join(ctx context.Context, now uint64) error {
 	if err != nil {
 		return err
 	}
-	return m.adoptSafePoint(ctx)
+	m.lease.renewedAt(begun) // nothing renews the lease yet: a read of adoptSafePoint would wait in vain
+	if err := m.adoptSafePoint(ctx); err != nil {
+		m.lease.renewed.Store(nil)
+		return err
+	}
+	return nil
 }
 
 // rejoinExpired writes the row of this member again after its lease has expired, and checks that no exclusive server

@@ -69,13 +69,13 @@ func (m *membership) tryAcquire(ctx context.Context, seen *uint64) error {
 				continue
 			}
 		}
-		begin := m.writeOwnerRow
 		if m.o.Several {
-			begin = m.join
-		} else if err := m.checkNoMembers(ctx, now); err != nil {
+			return m.join(ctx, now, begun)
+		}
+		if err := m.checkNoMembers(ctx, now); err != nil {
 			return err
 		}
-		if err := begin(ctx, now); err != nil {
+		if err := m.writeOwnerRow(ctx, now); err != nil {
 			return err
 		}
 		m.lease.renewedAt(begun)

@@ -51,12 +51,13 @@ func (r *rows) batch(ctx context.Context, ts uint64, keys [][]byte, o ...clientk
 
 // checkRetained returns ErrSnapshotTooOld for a read before the safe point, because some versions may have been
 // removed. It is called after each read, during which the safe point may have moved. A member whose lease is not
-// fresh first waits for a renewal, which adopts a newer safe point, if ts is older than the retention.
+// fresh first waits for a renewal, which adopts a newer safe point, if ts is older than the retention. A member that
+// joins has no renewals: if a row has changed since it was read, the transaction that joins conflicts.
 func (r *rows) checkRetained(ctx context.Context, ts uint64) error {
 	if ts < r.snapshots.safePoint.Load() {
 		return storage.ErrSnapshotTooOld
 	}
-	if !r.o.Several || r.lease.fresh() {
+	if !r.o.Several || r.lease.fresh() || !r.lease.acquired() {
 		return nil
 	}
 	now, err := r.oracle.fetchTS(ctx) // the safe point may have moved while this process was paused

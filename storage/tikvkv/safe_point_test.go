@@ -28,6 +28,19 @@ func quick(self string) Options {
 	return Options{ServerName: self, Lease: 3 * time.Second, Retention: time.Millisecond, Clock: time.Now}
 }
 
+// A member joins although each of its reads takes longer than the retention: no renewal ends a wait of these reads.
+func TestJoinSlowly(t *testing.T) {
+	c := fake(t)
+	for _, self := range []string{"a", "b"} {
+		o := quick(self)
+		o.Retention = time.Nanosecond
+		m := openMember(t, c, o)
+		_, err := commit(t, m, set(self, "1"))
+		must(t, err)
+		defer func() { must(t, m.Close()) }()
+	}
+}
+
 // A collection by one member keeps what another member reads, and removes what no member reads: a
 // dropped range is destroyed once no member reads it.
 func TestCollectAmongMembers(t *testing.T) {
