@@ -83,7 +83,7 @@ var bugs = []bug{
 	{"the first of two fields of a stage", "collection/agg/stage_argument.go", "if !ok || d.OwnFields {", `if !ok || d.OwnFields || planted("the first of two fields of a stage") {`},
 	{"the first of two names", "wire/command/access/privileges.go", "for _, n := range roles {", "for _, n := range plantedRoles(q, roles) {"},
 	{"the first of two names", "wire/command/access/users.go", "if name, twice := d.Repeated(); twice {", `if name, twice := d.Repeated(); twice && !planted("the first of two names") {`},
-	{"fractions name nothing", "wire/command/data/bulkwrite.go", "ns := a.targets[op.ns].ns\n\t\tswitch op.kind {", `ns := a.targets[op.ns].ns
+	{"fractions name nothing", "wire/command/data/bulkwrite.go", "ns := a.targets[op.ns].Namespace\n\t\tswitch op.kind {", `ns := a.targets[op.ns].Namespace
 		if plantedFraction(q, i) {
 			continue
 		}
