@@ -116,3 +116,8 @@ func (r Raw) String() string { return r.Value().String() }
 
 // Clipped is String, truncated after about n bytes.
 func (r Raw) Clipped(n int) string { return r.Value().Clipped(n) }
+
+// UUIDText returns a UUID in hexadecimal digits with hyphens.
+func UUIDText(id [16]byte) string {
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+}

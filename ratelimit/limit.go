@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"slices"
+	"sync/atomic"
 )
 
 // Limit is the budget that refused a request. The text is the value of errInfo.throttle.limit.
@@ -46,6 +47,18 @@ func (n *LimitCounts) Sum() (sum int64) {
 		sum += x
 	}
 	return sum
+}
+
+// LimitCounters are LimitCounts that several goroutines increment.
+type LimitCounters [len(Limits)]atomic.Int64
+
+// Add adds the counts of o.
+func (n *LimitCounters) Add(o *LimitCounts) {
+	for i, x := range o {
+		if x > 0 {
+			n[i].Add(x)
+		}
+	}
 }
 
 // Standing is the state of the budget that refused a request, at the time of the refusal.

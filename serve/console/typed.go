@@ -194,7 +194,7 @@ func dateText(ms int64) string {
 func binaryText(v bson.Value) (text string, length int) {
 	sub, b, _ := v.Binary()
 	if sub == 4 && len(b) == 16 {
-		text = fmt.Sprintf("UUID(\"%x-%x-%x-%x-%x\")", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+		text = fmt.Sprintf("UUID(%q)", bson.UUIDText([16]byte(b)))
 		return text, len(text)
 	}
 	text = fmt.Sprintf("Binary(%d, \"%s\")", sub, base64.StdEncoding.EncodeToString(b[:min(len(b), typedBinaryMax)]))

@@ -93,6 +93,7 @@ type Daemon struct {
 	noSpace        *storage.DiskFullError // free disk space that opening the store for writing needs; nil = there was enough at the start
 	startAgain     chan struct{}          // closed when the server has to be started again
 	startAgainOnce sync.Once
+	promotion      sync.Mutex       // serializes records of a promotion
 	term           int64            // of the replica set, in which this server is the primary
 	promoted       bool             // the store followed another one until the server was promoted
 	promoting      *backup.Term     // of a promotion that was interrupted; nil = none

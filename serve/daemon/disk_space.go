@@ -10,6 +10,9 @@ import (
 // one has to make its copy again or was promoted.
 func (d *Daemon) StartAgain() <-chan struct{} { return d.startAgain }
 
+// requestRestart closes the channel of StartAgain.
+func (d *Daemon) requestRestart() { d.startAgainOnce.Do(func() { close(d.startAgain) }) }
+
 // RestartConfig returns the settings for starting this server again. If --listen is one address with port 0, the port
 // becomes the number that the system chose, so that clients find the server again.
 func (d *Daemon) RestartConfig(c Config) Config {
@@ -32,7 +35,7 @@ func (d *Daemon) awaitSpace(ctx context.Context) {
 		case <-look.C:
 		}
 		if d.store.Metrics().DiskFree >= d.noSpace.Need {
-			d.startAgainOnce.Do(func() { close(d.startAgain) })
+			d.requestRestart()
 			return
 		}
 	}

@@ -137,7 +137,7 @@ func (d *Daemon) startFollowing(ctx context.Context) {
 		case errors.Is(err, backup.ErrBehind), errors.Is(err, backup.ErrTimeline):
 			d.log.Warn().Err(err).Msg("the copy of the followed server is made again")
 			d.followAnew.Store(true)
-			d.startAgainOnce.Do(func() { close(d.startAgain) })
+			d.requestRestart()
 		default:
 			d.failed <- fmt.Errorf("--follow: %w", err)
 		}

@@ -72,9 +72,7 @@ func recordCommand(h *history.Recorder, c *command.Call, e command.Outcome) {
 	if c.Op.Unmetered || c.Op.Class.Operator {
 		return
 	}
-	if n := c.RefusedStatements(e); n != (ratelimit.LimitCounts{}) {
-		h.CountRefused(&n)
-	}
+	h.CountRefused(&e.RefusedBy)
 	if !c.Def.Costly() {
 		return
 	}

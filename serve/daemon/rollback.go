@@ -4,11 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -120,8 +118,8 @@ type rollbackWriter struct {
 
 	// next maps the number of a collection that was rewritten (reshardCollection and others) to its next number.
 	next map[keyspace.CollectionID]keyspace.CollectionID
-	// rewritten holds the numbers of the collections at the ends of next, with the hashes of the _ids of changed documents. These
-	// documents are looked for when all are known, because their shard keys, and so their positions, are not in old records.
+	// rewritten holds the numbers of the collections at the ends of next, with the hashes of the _ids of changed documents. A scan
+	// after the change log was read finds these documents: old records lack their shard keys, and so their positions.
 	rewritten map[keyspace.CollectionID]map[uint64]struct{}
 	waiting   int                 // number of these hashes
 	seen      map[uint64]struct{} // hashes of the keys of examined documents
@@ -373,8 +371,7 @@ func (w *rollbackWriter) openFile(coll *catalog.Collection) error {
 	if err := w.closeFile(); err != nil {
 		return err
 	}
-	id := hex.EncodeToString(coll.UUID[:])
-	dir := filepath.Join(w.folder, id[:8]+"-"+id[8:12]+"-"+id[12:16]+"-"+id[16:20]+"-"+id[20:])
+	dir := filepath.Join(w.folder, bson.UUIDText(coll.UUID))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -389,7 +386,7 @@ func (w *rollbackWriter) openFile(coll *catalog.Collection) error {
 	if !w.begun[coll.ID] {
 		w.begun[coll.ID] = true
 		name := filepath.Join(dir, "namespace")
-		if err := os.WriteFile(name, []byte(coll.Namespace.String()+"\n"), 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := os.WriteFile(name, []byte(coll.Namespace.String()+"\n"), 0o600); err != nil {
 			return errors.Join(err, at.Close())
 		}
 	}

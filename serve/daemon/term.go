@@ -93,8 +93,7 @@ func (d *Daemon) examineTerms(ctx context.Context, s *backup.Standing) (*backup.
 	case err != nil: // the first backup reports the error
 		return s, nil
 	case deposed != nil:
-		s = &backup.Standing{State: backup.Deposed, Archive: a.Location(), Term: *deposed}
-		return s, s.Save(d.cfg.Data)
+		return d.keepDeposed(*deposed, a.Location())
 	case s == nil: // restored after a promotion: drivers take the newest term for the primary's
 		d.term = newest
 	}
@@ -114,7 +113,12 @@ func (d *Daemon) examineFollowed(ctx context.Context) (*backup.Standing, error) 
 	if err != nil || deposed == nil { // the following reports an error of the place
 		return nil, nil
 	}
-	s := &backup.Standing{State: backup.Deposed, Archive: a.Location(), Term: *deposed}
+	return d.keepDeposed(*deposed, a.Location())
+}
+
+// keepDeposed stores that another server was promoted in place of this one, in the archive with a location.
+func (d *Daemon) keepDeposed(t backup.Term, location string) (*backup.Standing, error) {
+	s := &backup.Standing{State: backup.Deposed, Archive: location, Term: t}
 	return s, s.Save(d.cfg.Data)
 }
 
@@ -141,8 +145,8 @@ func (d *Daemon) depose(ctx context.Context, t backup.Term, location string) {
 	_ = d.runner.Stop() // its last write is refused as well
 	d.log.Error().Str("by", t.By).Str("since", backup.MomentText(t.Time)).Int64("term", t.Number).
 		Msg("another server was promoted in place of this one, which refuses writes from now on; start it with cantle follow to have a copy of the other one")
-	s := &backup.Standing{State: backup.Deposed, Archive: location, Term: t}
-	if err := s.Save(d.cfg.Data); err != nil {
+	s, err := d.keepDeposed(t, location)
+	if err != nil {
 		d.log.Error().Err(err).Msg("that could not be stored; the next start examines the place of backups again")
 	}
 	if _, err := d.rollBack(ctx, d.store, d.files.(backup.Source), d.catalog.Load(), s); err != nil && ctx.Err() == nil {
@@ -175,11 +179,14 @@ func (d *Daemon) keepPromotion(t *backup.Term) error {
 	return (&backup.Standing{State: backup.Promoting, Archive: d.follower.Status().From, Term: *t}).Save(d.cfg.Data)
 }
 
-// becomePrimary records a promotion that the archive has, and requests the restart that makes the server the primary.
+// becomePrimary records a promotion that the archive has, and requests the restart that makes the server the primary. The command
+// and the following both call it.
 func (d *Daemon) becomePrimary() error {
+	d.promotion.Lock()
+	defer d.promotion.Unlock()
 	s := &backup.Standing{State: backup.Primary, Archive: d.follower.Status().From, Term: *d.follower.Promoted()}
 	err := s.Save(d.cfg.Data)
-	d.startAgainOnce.Do(func() { close(d.startAgain) }) // without the record the start completes the promotion
+	d.requestRestart() // without the record the start completes the promotion
 	return err
 }
 

@@ -101,7 +101,7 @@ func (h *histogram) quantile(part float64) float32 {
 // counters are incremented by requests as they end.
 type counters struct {
 	reads, writes, failed atomic.Int64
-	refused               [len(ratelimit.Limits)]atomic.Int64
+	refused               ratelimit.LimitCounters
 	durations             [durationBuckets]atomic.Int64
 }
 
@@ -133,13 +133,7 @@ const (
 )
 
 // CountRefused counts statements, documents of an insert, that were refused for lack of request units.
-func (r *Recorder) CountRefused(by *ratelimit.LimitCounts) {
-	for i, n := range by {
-		if n > 0 {
-			r.ended.refused[i].Add(n)
-		}
-	}
-}
+func (r *Recorder) CountRefused(by *ratelimit.LimitCounts) { r.ended.refused.Add(by) }
 
 // Ended counts a request that has ended, of any collection. It costs a few atomic adds.
 func (r *Recorder) Ended(o Outcome, took time.Duration) {

@@ -110,14 +110,11 @@ func start(ctx context.Context, src Source, a Archive, o Options) (*backupRun, e
 
 // checkTerm returns a DeposedError if another server was promoted in place of this one.
 func checkTerm(ctx context.Context, f *Folder, id *identity) error {
-	all, err := readTerms(ctx, f.archive, f.terms)
-	if err != nil {
-		return err
-	}
-	if t := deposing(all, id.Timeline); t != nil {
+	t, err := f.deposing(ctx, id.Timeline)
+	if t != nil {
 		return &DeposedError{*t}
 	}
-	return nil
+	return err
 }
 
 // last returns the timeline's last segment, by sequence numbers; nil if there is none.

@@ -159,10 +159,8 @@ func list(ctx context.Context, a Archive) (f *Folder, ids []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	f.terms = termNames(entries)
 	for _, e := range entries {
-		if !e.Folder && isTerm(e.Name) {
-			f.terms = append(f.terms, e.Name)
-		}
 		if !e.Folder || e.Name == lostFound || strings.HasPrefix(e.Name, scratchPrefix) {
 			continue
 		}

@@ -214,11 +214,10 @@ func (f *Follower) lookForTimelines(ctx context.Context) error {
 	if other <= own {
 		return nil
 	}
-	all, err := readTerms(ctx, f.archive, folder.terms)
-	if err != nil {
+	switch t, err := folder.deposing(ctx, followed.Timeline); {
+	case err != nil:
 		return err
-	}
-	if t := deposing(all, followed.Timeline); t != nil {
+	case t != nil:
 		return fmt.Errorf("the folder %s: %w: %w", f.archive.Location(), ErrTimeline, &DeposedError{*t})
 	}
 	return fmt.Errorf("the folder %s: %w", f.archive.Location(), ErrTimeline)

@@ -69,6 +69,22 @@ func terms(ctx context.Context, a Archive) ([]Term, error) {
 	return readTerms(ctx, a, f.terms)
 }
 
+// termNames returns the names of the files that begin terms among those of an archive.
+func termNames(entries []Entry) (names []string) {
+	for _, e := range entries {
+		if !e.Folder && isTerm(e.Name) {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// deposing returns the term by which the server with a timeline is the primary no more, nil if there is none.
+func (f *Folder) deposing(ctx context.Context, timeline string) (*Term, error) {
+	all, err := readTerms(ctx, f.archive, f.terms)
+	return deposing(all, timeline), err
+}
+
 // DeposedBy returns the term by which the server with the store in the folder dir is the primary of an archive no more, nil if it
 // still is, or never was the primary of any. Errors: ErrNoBackup, ErrFormat; errors of the archive and of the file system.
 func DeposedBy(ctx context.Context, a Archive, dir string) (*Term, error) {
@@ -76,8 +92,11 @@ func DeposedBy(ctx context.Context, a Archive, dir string) (*Term, error) {
 	if err != nil || id == nil {
 		return nil, err
 	}
-	all, err := terms(ctx, a)
-	return deposing(all, id.Timeline), err
+	f, _, err := list(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return f.deposing(ctx, id.Timeline)
 }
 
 // deposing returns the first term after that of the server with a timeline, nil if there is none.

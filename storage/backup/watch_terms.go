@@ -41,12 +41,7 @@ func (r *Runner) newTerms(ctx context.Context, seen *int) (*Term, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, e := range entries {
-		if !e.Folder && isTerm(e.Name) {
-			names = append(names, e.Name)
-		}
-	}
+	names := termNames(entries)
 	if len(names) == *seen {
 		return nil, nil
 	}

@@ -549,9 +549,11 @@ func (s *Server) finish(c *Call, err error) {
 	if timed {
 		c.appendTimes()
 	}
-	e := Outcome{err, took, charge}
-	refused := c.RefusedStatements(e)
-	s.Stats.countRefused(&refused)
+	e := Outcome{Err: err, Took: took, Charge: charge, RefusedBy: c.results.refused}
+	if e.Refused() && e.RefusedBy.Sum() == 0 {
+		e.RefusedBy.Count(limitOf(err))
+	}
+	s.Stats.Refused.Add(&e.RefusedBy)
 	for _, fn := range s.onEnd {
 		fn(c, e)
 	}

@@ -13,6 +13,9 @@ type Outcome struct {
 	Err    error // nil if it succeeded
 	Took   time.Duration
 	Charge ratelimit.MicroRU
+	// RefusedBy counts the documents or statements that were refused for lack of request units, by limit: those of a write, at
+	// least one if the whole command was.
+	RefusedBy ratelimit.LimitCounts
 }
 
 // Refused reports whether the command failed for lack of request units.

@@ -195,16 +195,6 @@ func limitOf(err error) ratelimit.Limit {
 	return ratelimit.InjectedLimit
 }
 
-// RefusedStatements returns the number of statements that were refused for lack of request units, by limit: those of a write,
-// at least one if the whole command was. e is the outcome of the command.
-func (c *Call) RefusedStatements(e Outcome) ratelimit.LimitCounts {
-	n := c.results.refused
-	if e.Refused() && n.Sum() == 0 {
-		n.Count(limitOf(e.Err))
-	}
-	return n
-}
-
 // rememberResults passes the recorded results to the session, which answers retries from them. Results of statements
 // that failed in the end are left out.
 func (c *Call) rememberResults() {

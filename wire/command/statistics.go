@@ -12,17 +12,9 @@ type Statistics struct {
 	Insert, Query, Update, Delete, Getmore, Command atomic.Int64
 	Returned, Loaded                                atomic.Int64 // documents sent; documents read to find them
 	BytesIn, BytesOut, Requests, Unknown            atomic.Int64
-	TimedOut                                        atomic.Int64                           // commands that a time limit has ended
-	Runaways                                        [ratelimit.RunawayActions]atomic.Int64 // commands that reached their cap, by action
-	Refused                                         [len(ratelimit.Limits)]atomic.Int64    // documents and statements refused, in the order of ratelimit.Limits
-	Awaiting                                        atomic.Int32                           // awaitable hellos that are waiting now
+	TimedOut                                        atomic.Int64            // commands that a time limit has ended
+	Runaways                                        ratelimit.RunawayCounts // commands that reached their cap, by action
+	Refused                                         ratelimit.LimitCounters // documents and statements refused, in the order of ratelimit.Limits
+	Awaiting                                        atomic.Int32            // awaitable hellos that are waiting now
 	Changes                                         ChangeCounts
-}
-
-func (s *Statistics) countRefused(by *ratelimit.LimitCounts) {
-	for i, n := range by {
-		if n > 0 {
-			s.Refused[i].Add(n)
-		}
-	}
 }

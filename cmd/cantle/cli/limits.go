@@ -10,7 +10,6 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/remote"
-	"github.com/cantledb/cantle/collection/cosmos"
 )
 
 // requestUnitsMax is the largest value of the argument maxRequestUnits.
@@ -33,17 +32,10 @@ func (t *transfer) exceedDefaults(ctx context.Context, command bson.Raw) bson.Ra
 		return command
 	}
 	t.limits.once.Do(func() {
-		run := func(name string) bson.Raw {
-			raw, _ := t.client.Database("admin").RunCommand(ctx, []byte(bson.D{{name, 1}}.Doc())).Raw()
-			return bson.Raw(raw)
-		}
-		build, hello := run("buildInfo"), run("hello")
-		if build == nil || hello == nil {
-			return
-		}
-		name, _ := hello.Get("setName").Str()
+		build, err := t.run(ctx, "admin", bson.D{{"buildInfo", 1}}.Doc())
+		account, failed := t.account(ctx)
 		_, cantle := build.Get("cantle").Doc()
-		t.limits.settable = cantle && name != cosmos.ReplicaSet
+		t.limits.settable = err == nil && failed == nil && cantle && !account
 	})
 	if !t.limits.settable {
 		return command

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/png"
 	"os"
 	"slices"
@@ -58,16 +59,8 @@ func withPalette(m image.Image) *image.Paletted {
 			all[i].squares = min(all[i].squares, distance(all[i].colour, best.colour))
 		}
 	}
-	nearest := map[color.RGBA]uint8{}
-	for c := range points {
-		nearest[c] = uint8(p.Index(c))
-	}
 	out := image.NewPaletted(b, p)
-	for y := b.Min.Y; y < b.Max.Y; y++ {
-		for x := b.Min.X; x < b.Max.X; x++ {
-			out.SetColorIndex(x, y, nearest[rgba(m, x, y)])
-		}
-	}
+	draw.Draw(out, b, m, b.Min, draw.Src)
 	return out
 }
 

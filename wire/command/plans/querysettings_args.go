@@ -17,7 +17,7 @@ import (
 // keyOrHash reads the key that a command on query settings names: by the hash of 64 hexadecimal digits, or by an example query
 // with its database as $db. watch is the kind of the key, "" for similar; a hash names settings of any kind. Without an
 // example, the query and the shape of the key are nil.
-// Errors: BadValue (2) and InvalidLength (16) for an invalid hash, TypeMismatch (14), errors of representative.
+// Errors: BadValue (2) and InvalidLength (16) for an invalid hash, TypeMismatch (14), errors of parseExample.
 func keyOrHash(c *command.Call, watch string, check func(*command.Def, *explained.Explained) error) (k watchKey, err error) {
 	if s, ok := c.Value.Str(); ok && c.Value.Type == bson.TypeString {
 		hash := strings.ToUpper(s)
@@ -36,60 +36,75 @@ func keyOrHash(c *command.Call, watch string, check func(*command.Def, *explaine
 	if !ok || c.Value.Type != bson.TypeDocument {
 		return k, mongoerr.WrongType(c.Field(c.Name()), c.Value.Type.String(), "string", "object")
 	}
-	_, k, err = representative(c, d.Clone(), watchKindNamed(watch), check)
-	return k, err
+	e, err := parseExample(c, d.Clone(), check)
+	if err != nil {
+		return k, err
+	}
+	return e.key(watchKindNamed(watch)), nil
 }
 
-// representative returns what an example query reads, and its key of a kind. If check is not nil, it also refuses a query that
-// check refuses.
+// example is a query that stands for the reads with the same key.
+type example struct {
+	call         *command.Call // as if it had sent the query
+	x            *explained.Explained
+	query, shape bson.Raw
+}
+
+// key returns the key of a kind.
+func (e *example) key(kind watchKind) watchKey {
+	return watchKey{kind, kind.keyOf(e.call, e.x, e.shape), e.query, e.shape}
+}
+
+// parseExample reads an example query, with its database as $db. If check is not nil, it also refuses a query that check
+// refuses.
 // Errors: 7746402 for a command that cannot have settings, IDLFailedToParse (40414) without $db, errors of check and
 // of the example.
-func representative(c *command.Call, query bson.Raw, kind watchKind, check func(*command.Def, *explained.Explained) error) (x *explained.Explained, k watchKey, err error) {
+func parseExample(c *command.Call, query bson.Raw, check func(*command.Def, *explained.Explained) error) (*example, error) {
 	first, _ := query.First()
 	def := c.Server.Lookup(string(first.Name))
 	if def == nil || !def.Facts.Has(command.Settable) {
-		return nil, k, mongoerr.New(7746402, "query settings are for find, distinct and aggregate, not for %q", first.Name)
+		return nil, mongoerr.New(7746402, "query settings are for find, distinct and aggregate, not for %q", first.Name)
 	}
 	v := query.Get("$db")
 	if v.IsNullish() {
-		return nil, k, mongoerr.MissingField(c.Field(c.Name()) + ".$db")
+		return nil, mongoerr.MissingField(c.Field(c.Name()) + ".$db")
 	}
 	db, ok := v.Str()
 	if !ok {
-		return nil, k, mongoerr.WrongType(c.Field(c.Name())+".$db", v.Type.String(), "string")
+		return nil, mongoerr.WrongType(c.Field(c.Name())+".$db", v.Type.String(), "string")
 	}
 	if err := collection.CheckDatabaseName(db); err != nil {
-		return nil, k, err
+		return nil, err
 	}
 	part, err := c.Part(db, query)
 	if err == nil {
 		err = part.Err
 	}
 	if err != nil {
-		return nil, k, err
+		return nil, err
 	}
 	inner := *c
 	inner.DB = db
 	inner.Become(def, query)
-	x, err = def.Explain(&inner, part.Request)
+	x, err := def.Explain(&inner, part.Request)
 	if err != nil {
-		return nil, k, err
+		return nil, err
 	}
 	if x.Pipeline != nil {
 		if _, err := agg.Parse(c.Env(), x.Pipeline.Stages, agg.Options{NS: x.Ns}); err != nil {
-			return nil, k, err
+			return nil, err
 		}
 	}
 	if check != nil {
 		if err := check(def, x); err != nil {
-			return nil, k, err
+			return nil, err
 		}
 	}
 	shape, err := queryShape(&inner, x)
 	if err != nil {
-		return nil, k, err
+		return nil, err
 	}
-	return x, watchKey{kind, kind.keyOf(&inner, x, shape), query, shape}, nil
+	return &example{&inner, x, query, shape}, nil
 }
 
 // mayHaveSettings refuses a query that cannot have query settings.

@@ -59,8 +59,8 @@ func (w *runawayWatch) count(hash string, n int64) bool {
 
 // NoteRunaway counts a read that was killed, also in a getMore, at the default cap of the server or of its collection, by its
 // command, query shape or plan cache shape. After as many as the cluster parameter defaultMaxRequestUnits.watch has, it rejects
-// these reads by query settings that expire, unless they have settings. Caps of an application, a bucket, a user or a role do not count: a client chooses
-// the first two itself, and a rejected shape is rejected for all clients.
+// these reads by query settings that expire, unless they have settings of any kind. Caps of an application, a bucket, a user
+// or a role do not count: a client chooses the first two itself, and a rejected shape is rejected for all clients.
 func (s *State) NoteRunaway(c *command.Call, e *ratelimit.CapReached) {
 	after, duration, kind := s.Settings.RunawayWatch()
 	if o := e.Origin(); after == 0 || o != ratelimit.CapOfServer && o != ratelimit.CapOfCollection {
@@ -74,10 +74,11 @@ func (s *State) NoteRunaway(c *command.Call, e *ratelimit.CapReached) {
 	c.Op.Env.Meter = nil // it has reached its cap
 	defer func() { c.Op.Env.Meter = meter }()
 	query := representativeOf(body)
-	x, k, err := representative(c, query, watchKindNamed(kind), mayHaveSettings)
-	if err != nil || s.hasSettings(c, query) {
+	example, err := parseExample(c, query, mayHaveSettings)
+	if err != nil || s.querySettings.of(example.call, example.x, example.shape) != (matched{}) {
 		return
 	}
+	k, ns := example.key(watchKindNamed(kind)), example.x.Ns
 	if len(query) > representativeMax {
 		k.query = nil
 	}
@@ -85,7 +86,7 @@ func (s *State) NoteRunaway(c *command.Call, e *ratelimit.CapReached) {
 		return
 	}
 	if n := len(s.querySettings.all()); n >= rejectedMax || len(k.shape) > representativeMax {
-		s.Log.Warn().Str("hash", k.hash).Stringer("ns", x.Ns).Int("settings", n).Int("shape_bytes", len(k.shape)).
+		s.Log.Warn().Str("hash", k.hash).Stringer("ns", ns).Int("settings", n).Int("shape_bytes", len(k.shape)).
 			Msg("a query shape with runaway commands is not rejected: there are too many query settings, or the shape is too long")
 		return
 	}
@@ -103,15 +104,5 @@ func (s *State) NoteRunaway(c *command.Call, e *ratelimit.CapReached) {
 		s.Log.Warn().Err(err).Str("hash", k.hash).Stringer("watch", k.kind).Msg("a query shape with runaway commands could not be rejected")
 		return
 	}
-	s.Log.Warn().Str("hash", k.hash).Stringer("watch", k.kind).Stringer("ns", x.Ns).Dur("duration", duration).Msg("a query shape is rejected after runaway commands")
-}
-
-// hasSettings reports whether a query has settings of any kind.
-func (s *State) hasSettings(c *command.Call, query bson.Raw) bool {
-	for kind := range watchKinds {
-		if _, k, err := representative(c, query, kind, nil); err == nil && s.querySettings.has(k, c.Cluster.Now()) {
-			return true
-		}
-	}
-	return false
+	s.Log.Warn().Str("hash", k.hash).Stringer("watch", k.kind).Stringer("ns", ns).Dur("duration", duration).Msg("a query shape is rejected after runaway commands")
 }

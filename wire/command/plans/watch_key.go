@@ -111,12 +111,6 @@ func (s *querySettings) of(c *command.Call, x *explained.Explained, shape bson.R
 	return m
 }
 
-// has reports whether there are settings for a key.
-func (s *querySettings) has(k watchKey, now time.Time) bool {
-	t := s.table.Load()
-	return t != nil && t.byHash[k.hash] != nil && !t.byHash[k.hash].expired(now)
-}
-
 // allowed returns the index hints of the most specific settings that have some.
 func (m *matched) allowed() []plan.Allowed {
 	for _, q := range m {

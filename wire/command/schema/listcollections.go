@@ -41,10 +41,10 @@ func parseListCollections(c *command.Call) (command.Request, error) {
 	}
 	return command.NewRequest(needs, func(c *command.Call) error {
 		infos := collectionInfos(c, c.DB, listedCollections(c, filter), nameOnly)
-		if authorized && c.Server.RequireAuth {
+		if authorized {
 			infos = slices.DeleteFunc(infos, func(d bson.Raw) bool {
 				name, _ := d.Get("name").Str()
-				return !c.ConnState.Login.Grants.SomethingOn(collection.Namespace{DB: c.DB, Coll: name})
+				return !c.SeesName(collection.Namespace{DB: c.DB, Coll: name})
 			})
 		}
 		docs, err := match.Keep(c.Env(), infos, filter)

@@ -445,7 +445,7 @@ func (s *State) recordShape(c *command.Call, e command.Outcome) (billed *history
 		body = d
 	}
 	r := shapeRun{charge: e.Charge, took: e.Took, loaded: c.Op.Receipt.Sum(ratelimit.DocLoaded), paid: c.Op.Receipt.Sum(ratelimit.PartitionVisit), failed: err != nil,
-		refused: e.Refused(), docs: c.RefusedStatements(e), caller: c.Op.Caller, rejected: mongoerr.CodeOf(err) == mongoerr.QueryRejectedBySettings}
+		refused: e.Refused(), docs: e.RefusedBy, caller: c.Op.Caller, rejected: mongoerr.CodeOf(err) == mongoerr.QueryRejectedBySettings}
 	r.runaway, r.ranAway = c.TakeRunaway()
 	coll, shards := c.Op.Receipt.Spread()
 	if r.visited = shards; shards > 1 {

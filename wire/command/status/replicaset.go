@@ -148,7 +148,7 @@ func runReplSetStepDown(c *command.Call) error {
 
 // runReplSetStepUp makes a server that follows another one the primary. The server then starts again, which ends its
 // connections. On a primary it does nothing.
-// Source: MongoDB's source, replSetStepUp. Errors: CommandFailed (125), errors of ownSet.
+// The manual has no page for the command, which is the counterpart of replSetStepDown. Errors: CommandFailed (125), errors of ownSet.
 func runReplSetStepUp(c *command.Call) error {
 	if _, err := ownSet(c); err != nil {
 		return err
