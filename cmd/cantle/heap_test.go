@@ -55,7 +55,7 @@ func TestPoolsAreReleased(t *testing.T) {
 		small := freeHeap()
 		var pool sync.Pool
 		pool.Put(new([64 << 20]byte))
-		if now := readHeap(); now.held < small.held+64<<20 {
+		if now := readHeap(); now.held < small.held+60<<20 { // other memory is freed meanwhile
 			t.Fatalf("the heap holds %d bytes, %d before", now.held, small.held)
 		}
 		now := freeHeap()

@@ -155,7 +155,7 @@ func TestLintServerRights(t *testing.T) {
 		t.Errorf("throttled: status %d, %s%s", status, out, errs)
 	}
 	run(t, admin, `{configureFailPoint: "failCommand", mode: "alwaysOn", data: {failCommands: ["listIndexes"], errorCode: 16500}}`)
-	if status, _, errs := lintOf(t, nil, "--timeout", "3s", as("all")); status != 1 || !strings.Contains(errs, " had no throughput left for 3s (throttled ") {
+	if status, _, errs := lintOf(t, nil, "--timeout", "5s", as("all")); status != 1 || !strings.Contains(errs, " had no throughput left for 5s (throttled ") {
 		t.Errorf("throttled for long: status %d, %s", status, errs)
 	}
 	if status, _, errs := lintOf(t, nil, "--timeout", "200ms", "mongodb://127.0.0.1:1/"); status != 1 || !strings.Contains(errs, "mongodb://127.0.0.1:1/ was not read within 200ms; is the server running?") {

@@ -89,11 +89,15 @@ func isThrottled(err error) (message string, ok bool) {
 }
 
 // retry sends a request, and sends it again while the server throttles it, after the time that the refusal names.
+// If the time of ctx ends in a request after a refusal, that is the error of the refusal, too: the server answers.
 // Errors: those of send; *stillThrottledError, ctx.Err().
 func (w *waits) retry(ctx context.Context, send func() ([]byte, error)) ([]byte, error) {
-	for {
+	for again := false; ; again = true {
 		raw, err := send()
 		message, refused := isThrottled(err)
+		if again && mongo.IsTimeout(err) {
+			return nil, w.still(0)
+		}
 		if !refused {
 			return raw, err
 		}
@@ -101,6 +105,13 @@ func (w *waits) retry(ctx context.Context, send func() ([]byte, error)) ([]byte,
 			return nil, err
 		}
 	}
+}
+
+// still returns the error of a verb whose time ends now, after its waits and a number of refusals since.
+func (w *waits) still(refusals int) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return &stillThrottledError{w.throttled + refusals, w.waited}
 }
 
 // wait waits for the time that a refusal names. If the time of ctx would end before, it returns at once.
@@ -111,12 +122,14 @@ func (w *waits) wait(ctx context.Context, message string) error {
 		pause = max(time.Millisecond, after)
 	}
 	if end, limited := ctx.Deadline(); limited && time.Until(end) < pause {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return &stillThrottledError{w.throttled + 1, w.waited}
+		return w.still(1)
 	}
 	w.add(pause)
-	return remote.Pause(ctx, pause)
+	err := remote.Pause(ctx, pause)
+	if errors.Is(err, context.DeadlineExceeded) { // the pause took longer on a busy machine
+		return w.still(0)
+	}
+	return err
 }
 
 // summary prints how often the server throttled.

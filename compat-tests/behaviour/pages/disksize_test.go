@@ -1,4 +1,4 @@
-package cli
+package pages
 
 import (
 	"fmt"
@@ -12,13 +12,18 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
 // The disk sizes that docs/operations.md states hold for documents of 1 to 4 KB with five indexes that hardly
 // compress: for the documents, the change log and the logs of the newest writes.
 func TestDiskSizeIsAsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/operations.md")
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "operations.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,12 +44,7 @@ func TestDiskSizeIsAsDocumented(t *testing.T) {
 	logs := 5 * said(`\| logs of the newest writes \| 5 of ([0-9]+) MB`) * (1 << 20)
 
 	dir := t.TempDir()
-	d := startWith(t, "--data", dir)
-	client, err := mongo.Connect(options.Client().ApplyURI(d.URI()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Disconnect(t.Context())
+	client := harness.Start(t, harness.Options{Data: dir}).Client(t)
 	coll := client.Database("shop").Collection("orders")
 	var indexes []mongo.IndexModel
 	for _, key := range []bson.D{{{Key: "customer", Value: 1}, {Key: "at", Value: -1}}, {{Key: "code", Value: 1}}, {{Key: "tags", Value: 1}}, {{Key: "state", Value: 1}}, {{Key: "total", Value: 1}}} {
@@ -90,7 +90,9 @@ func TestDiskSizeIsAsDocumented(t *testing.T) {
 		return n
 	}
 	written := float64(bytes)
-	for begun := time.Now(); ; { // compactions, and the deletion of replaced files, come later
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for begun := time.Now(); ; <-again.C { // compactions, and the deletion of replaced files, come later
 		var status struct {
 			StorageEngine struct{ ChangeLogBytes int64 }
 		}
