@@ -22,7 +22,7 @@ type spent struct{ micro atomic.Int64 }
 
 // overload inserts at a server as fast as it admits until ctx ends.
 func (s *spent) overload(ctx context.Context, g *gateway, coll string) {
-	doc := bson.M{"pad": make([]byte, 900)}
+	doc := costly()
 	for ctx.Err() == nil {
 		if _, err := g.coll(coll).InsertOne(ctx, doc); err != nil {
 			time.Sleep(10 * time.Millisecond)
@@ -32,14 +32,24 @@ func (s *spent) overload(ctx context.Context, g *gateway, coll string) {
 	}
 }
 
-// insertMicro is the charge for one of the inserts of overload, in millionths of an RU: 5 RU, and one index entry.
-const insertMicro = 5_400_000
+// insertMicro is the charge for one of the inserts of overload, in millionths of an RU: 5 RU for the first KB, 5/11 for
+// each further one, and one index entry. It is so large that a slow machine exceeds the budget, too.
+const insertMicro = 30_370_000
 
-// budgeted creates a collection with a budget at a server.
+// costly returns a document of 56 KB.
+func costly() bson.M { return bson.M{"pad": make([]byte, 56<<10-100)} }
+
+// budgeted creates a collection with a budget at a server, and checks the charge for an insert.
 func budgeted(t *testing.T, g *gateway, name string) {
 	t.Helper()
 	bsontest.Must(t, g.Database("test").RunCommand(t.Context(), bson.D{{Key: "customAction", Value: "CreateCollection"},
 		{Key: "collection", Value: name}, {Key: "offerThroughput", Value: budgetRU}}).Err())
+	var reply struct{ RequestCharge float64 }
+	bsontest.Must(t, g.Database("test").RunCommand(t.Context(), bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: bson.A{costly()}},
+		{Key: "comment", Value: bson.M{"requestCharge": true}}}).Decode(&reply))
+	if reply.RequestCharge*1e6 != insertMicro {
+		t.Fatalf("an insert costs %v RU", reply.RequestCharge)
+	}
 }
 
 // now returns the current time of the store.
@@ -102,7 +112,7 @@ func TestBudgetReturns(t *testing.T) {
 	wg.Go(func() { b.overload(ctx, g[1], "x") })
 	await := func(what string, ok func() bool) {
 		t.Helper()
-		for until := time.Now().Add(30 * time.Second); !ok(); time.Sleep(200 * time.Millisecond) {
+		for until := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(200 * time.Millisecond) {
 			if time.Now().After(until) {
 				t.Fatal(what)
 			}
