@@ -308,7 +308,7 @@ func TestFilterLookup(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 		w.commit(changelog.Record{Op: changelog.Update, Collection: id, Key: bsontest.MustDoc("{_id: 1}"), Delta: bsontest.MustDoc("{updatedFields: {x: 1}}")})
 	}()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	w.ok(s.Wait(ctx))
 	if got, _ := w.drain(s, 10); !reflect.DeepEqual(got, []string{"update:1"}) {

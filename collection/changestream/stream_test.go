@@ -320,7 +320,7 @@ func TestManyReaders(t *testing.T) {
 	w := newWorld(t)
 	id := w.create("c")
 	const writers, each = 4, 200
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var readers, writing sync.WaitGroup
 	first := w.store.Latest()

@@ -56,7 +56,7 @@ func TestCollationLongText(t *testing.T) {
 		for i, c := range collations(t) {
 			begin := time.Now()
 			c.AppendKey(nil, text)
-			if d := time.Since(begin); d > 5*time.Second {
+			if d := time.Since(begin); d > time.Minute {
 				t.Errorf("%s of %q took %v", fuzzedCollations[i], unit, d)
 			}
 		}

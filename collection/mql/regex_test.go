@@ -194,7 +194,7 @@ func TestRegexTimeLimit(t *testing.T) {
 	if ok || mongoerr.CodeOf(err) != 51156 || !strings.Contains(err.Error(), "expression: match limit exceeded; repeated") {
 		t.Error(ok, err)
 	}
-	if d := time.Since(start); d > 5*time.Second {
+	if d := time.Since(start); d > time.Minute {
 		t.Errorf("took %v", d)
 	}
 }

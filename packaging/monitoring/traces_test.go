@@ -68,7 +68,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // await waits for the span of an operation.
 func (c *collector) await(name string) ptrace.Span {
 	c.t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(2 * time.Minute)
 	for {
 		select {
 		case s := <-c.spans:

@@ -24,7 +24,7 @@ func TestTailMeetsDrop(t *testing.T) {
 		t.Fatal(err)
 	}
 	tail.at = s.store.Latest()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := tail.Wait(ctx); err != nil {
 		t.Error(err)

@@ -169,7 +169,7 @@ func dial(t *testing.T, address string) *client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { nc.Close() })
-	nc.SetDeadline(time.Now().Add(20 * time.Second))
+	nc.SetDeadline(time.Now().Add(2 * time.Minute))
 	return &client{t, nc, wire.NewReader(nc, &wire.Pool{})}
 }
 
@@ -493,7 +493,7 @@ func TestQuickConnects(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				nc.SetDeadline(time.Now().Add(20 * time.Second))
+				nc.SetDeadline(time.Now().Add(2 * time.Minute))
 				switch (w + i) % 3 {
 				case 0:
 					nc.Write(wire.AppendMsg(nil, 1, 0, cmd("ping", 1)))
@@ -522,11 +522,11 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// waitFor polls until ok returns true, and fails the test after ten seconds. These tests use real sockets, which
+// waitFor polls until ok returns true, and fails the test after two minutes. These tests use real sockets, which
 // synctest cannot control, and there is no signal for a change of the statistics.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("waited in vain")
 		}

@@ -240,7 +240,7 @@ func TestDebugZipIncomplete(t *testing.T) {
 	if code != 1 || !strings.Contains(out, "missing: server/status.json") {
 		t.Errorf("status %d\n%s", code, out)
 	}
-	if took := time.Since(begun); took > 8*time.Second { // each part would wait for a second
+	if took := time.Since(begun); took > 12*time.Second { // each part would wait for a second
 		t.Errorf("without a server it takes %s", took)
 	}
 	for name, text := range unzipped(t, filepath.Join(folder, "b.zip")) {

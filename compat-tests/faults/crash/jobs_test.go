@@ -342,7 +342,7 @@ func inspect(t *testing.T, s *harness.Server, models []*model, kills int, want *
 // inspectLog checks the collection log, which convertToCapped changes: it has all its documents, accepts writes, and no
 // copy of it is left.
 func inspectLog(t *testing.T, ctx context.Context, client *mongo.Client) {
-	soon, cancel := context.WithTimeout(ctx, 10*time.Second)
+	soon, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	coll := durable(client, "log")
 	if _, err := coll.InsertOne(soon, bson.D{{Key: "late", Value: true}}); err != nil {

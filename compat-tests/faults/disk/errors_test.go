@@ -150,7 +150,7 @@ func (x *trial) lives(m *machine, p *progress) {
 		if !m.dead.Load() && err != nil {
 			x.named("end", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		x.wrong = append(x.wrong, "the server does not end")
 	}
 }

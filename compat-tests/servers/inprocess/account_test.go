@@ -136,7 +136,7 @@ func (a *account) logMissing(t *testing.T, ids []any) {
 	for _, line := range a.steps {
 		t.Log(line)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	mine := mongo.Pipeline{{{Key: "$match", Value: bson.M{"documentKey._id": bson.M{"$in": ids}}}}}
 	s, err := a.g[0].Database("test").Watch(ctx, mine, options.ChangeStream().SetStartAtOperationTime(&a.first))

@@ -95,7 +95,7 @@ func retryExpiredLease(do func() error) error {
 // the change must not remove are kept for the check at the end.
 func (s *sleeper) use(ctx context.Context, t *testing.T, g *gateway) {
 	for n := 0; ctx.Err() == nil; n++ {
-		one, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+		one, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		marked, id := s.marked.Load(), fmt.Sprintf("late-%d", n)
 		name := s.name
 		if marked {

@@ -43,7 +43,7 @@ func TestHistory(t *testing.T) {
 	}
 	for i, at := range g {
 		sum, busy := 0.0, 0
-		for until := time.Now().Add(20 * time.Second); sum < 39.5 && time.Now().Before(until); time.Sleep(200 * time.Millisecond) {
+		for until := time.Now().Add(2 * time.Minute); sum < 39.5 && time.Now().Before(until); time.Sleep(200 * time.Millisecond) {
 			sum, busy = 0, 0
 			lines := at.history(t, "/lines?from=-60")
 			for _, n := range lines.Writes {

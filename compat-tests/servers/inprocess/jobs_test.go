@@ -335,7 +335,7 @@ func TestLeftFrozen(t *testing.T) {
 		coll := m.Snapshot().Collection(collection.Namespace{DB: "test", Coll: "x"})
 		return m.Put(coll.With(func(d *catalog.Collection) { d.Frozen = true }))
 	}))
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	bsontest.Must(t, g[1].Database("admin").RunCommand(ctx, bson.D{{Key: "split", Value: "test.x"}, {Key: "find", Value: bson.M{"_id": 1}}}).Err())
 	insert(t, g[0].coll("x"), bson.M{"_id": 1000, "k": 1, "n": 1})
