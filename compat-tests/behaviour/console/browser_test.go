@@ -52,7 +52,7 @@ func browse(t *testing.T, s *server, width, height int64) *tab {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 3*time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 15*time.Minute)
 	t.Cleanup(cancel)
 	b := &tab{t: t, s: s, ctx: ctx}
 	chromedp.ListenTarget(ctx, func(ev any) {
@@ -121,7 +121,7 @@ func (b *tab) check(what, expression string) {
 	b.t.Helper()
 	b.checks++
 	ok := false
-	err := chromedp.Run(b.ctx, chromedp.Poll("(() => { try { return !!("+expression+") } catch { return false } })()", &ok, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(10*time.Second)))
+	err := chromedp.Run(b.ctx, chromedp.Poll("(() => { try { return !!("+expression+") } catch { return false } })()", &ok, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience)))
 	if err != nil || !ok {
 		b.picture("failed-" + strings.Map(func(r rune) rune {
 			if r == ' ' || r == '/' {

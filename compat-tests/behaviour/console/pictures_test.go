@@ -27,8 +27,9 @@ const docsDir = "../../../docs/console"
 // whenever they are made. It lies in the future, because clocks cannot go back.
 var noon = time.Date(2034, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// still makes a page show the same in every run: its clock stands at noon, in one time zone, animations are off, and what
-// operators used is hidden, because the requests of the page itself count there.
+// still makes a page show the same in every run: its clock stands at noon, in one time zone, animations are off, and two
+// numbers are hidden: what operators used, because the requests of the page itself count there, and sizes on disk, which a
+// compaction changes.
 func (b *tab) still() {
 	b.t.Helper()
 	b.do(emulation.SetTimezoneOverride("UTC"), reduced("light"),
@@ -36,7 +37,7 @@ func (b *tab) still() {
 			_, err := page.AddScriptToEvaluateOnNewDocument(fmt.Sprintf(`{
 				const Real = Date, now = %d;
 				window.Date = class extends Real { constructor(...a) { if (a.length) super(...a); else super(now); } static now() { return now; } };
-				addEventListener('DOMContentLoaded', () => { const s = new CSSStyleSheet(); s.replaceSync('* { caret-color: transparent !important } [data-operators] { display: none }'); document.adoptedStyleSheets.push(s); });
+				addEventListener('DOMContentLoaded', () => { const s = new CSSStyleSheet(); s.replaceSync('* { caret-color: transparent !important } [data-operators], [data-disk] { display: none }'); document.adoptedStyleSheets.push(s); });
 			}`, noon.UnixMilli())).Do(ctx)
 			return err
 		}))

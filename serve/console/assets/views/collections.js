@@ -46,7 +46,7 @@ function One({ about, ns }) {
   const size = (name) => data?.indexDisk?.[name];
   return html`
     <div class="bar-of-controls"><a href=${link({ ns: '' })}>← All collections</a><span class="grow"></span>
-      ${data && html`<span class="quiet">${data.key ? html`sharded by <code>${short(data.key)}</code>, ${count(data.partitions, 'partition')}` : 'not sharded'} · ${count(data.documents, 'document')} · ${bytes(data.bytes)}${data.diskBytes !== undefined ? `, on disk ${bytes(data.diskBytes)} and indexes ${bytes(data.indexDiskBytes)}` : ''} · ${data.ru ? `${num(data.ru)} RU/s ${data.mode}` : 'no limit'}</span>`}</div>
+      ${data && html`<span class="quiet">${data.key ? html`sharded by <code>${short(data.key)}</code>, ${count(data.partitions, 'partition')}` : 'not sharded'} · ${count(data.documents, 'document')} · ${bytes(data.bytes)}${data.diskBytes !== undefined && html`<span data-disk>, on disk ${bytes(data.diskBytes)} and indexes ${bytes(data.indexDiskBytes)}</span>`} · ${data.ru ? `${num(data.ru)} RU/s ${data.mode}` : 'no limit'}</span>`}</div>
     <${Problem} error=${error}/>
     <div role="tablist" class="tabs">${[['documents', 'Documents'], ['aggregation', 'Aggregation'], ['indexes', 'Indexes'], ['options', 'Options']].map(([k, t]) => html`<button role="tab" key=${k} id=${'tab-' + k} aria-selected=${tab === k} onClick=${() => setTab(k)}>${t}</button>`)}</div>
     <div role="tabpanel" aria-labelledby=${'tab-' + tab}>
