@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,127 +16,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
-	"github.com/cantledb/cantle/internal/testenv"
+	"github.com/cantledb/cantle/compat-tests/rig/pair"
 )
 
-// pair is a primary with automatic backups, and a follower of these.
-type pair struct {
-	t                 *testing.T
-	backups, data     string
-	first             string   // --data of the primary
-	place             string   // backups, as the primary reaches them
-	env               []string // of both servers
-	flags             []string // further ones of the follower
-	ports             []string
-	primary, follower *harness.Server
-}
+// servers are the two servers of a test.
+type servers struct{ *pair.Pair }
 
-// startPair starts both servers, as members of one replica set. The primary has a collection with two documents and an
-// index before the follower copies it.
-func startPair(t *testing.T) *pair {
+// startPair starts both servers over a place of backups in a folder.
+func startPair(t *testing.T) servers {
 	t.Helper()
-	backups := filepath.Join(t.TempDir(), "backups")
-	p := &pair{t: t, backups: backups, place: backups}
-	p.start()
-	return p
-}
-
-// start starts both servers over a place of backups.
-func (p *pair) start() {
-	t := p.t
-	t.Helper()
-	testenv.SkipWithURI(t)
-	if testenv.Storage() != "" {
-		t.Skip("a server over a cluster has no files to back up")
-	}
-	p.data = filepath.Join(t.TempDir(), "copy")
-	p.ports = []string{harness.FreeAddr(t), harness.FreeAddr(t)}
-	p.first = filepath.Join(t.TempDir(), "data")
-	p.primary = p.launch(p.first, p.ports[0], p.ports[1], "--backup-to", p.place, "--backup-log-interval", "1s")
-	c := p.direct(p.primary).Database("shop").Collection("orders")
-	if _, err := c.InsertMany(harness.Context(t), []any{bson.D{{Key: "_id", Value: 1}, {Key: "n", Value: 1}}, bson.D{{Key: "_id", Value: 2}, {Key: "n", Value: 2}}}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Indexes().CreateOne(harness.Context(t), mongo.IndexModel{Keys: bson.D{{Key: "n", Value: 1}}}); err != nil {
-		t.Fatal(err)
-	}
-	p.await(func() error {
-		_, err := p.status(p.primary, "backup.coveredTo")
-		return err
-	})
-	p.startFollower()
-	p.await(func() error { // its first backup may be older than the documents and the index
-		coll := p.direct(p.follower).Database("shop").Collection("orders", options.Collection().SetReadPreference(readpref.Secondary()))
-		if list, err := coll.Indexes().ListSpecifications(harness.Context(t)); err != nil || len(list) != 2 {
-			return fmt.Errorf("the copy has the indexes %v: %v", list, err)
-		}
-		return nil
-	})
-	t.Cleanup(func() {
-		for _, s := range []*harness.Server{p.follower, p.primary} {
-			if err := s.Stop(); err != nil {
-				t.Errorf("stopping: %v", err)
-			}
-			if t.Failed() {
-				t.Logf("log:\n%s", s.Log())
-			}
-		}
-	})
-}
-
-func (p *pair) launch(data, own, other string, flags ...string) *harness.Server {
-	p.t.Helper()
-	s, err := p.tryLaunch(data, own, other, flags...)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return s
-}
-
-func (p *pair) tryLaunch(data, own, other string, flags ...string) (*harness.Server, error) {
-	return harness.Launch(harness.Options{Data: data, Env: p.env, Args: append([]string{"--listen", own, "--replica-set", "rs0/" + own + "," + other}, flags...)})
-}
-
-// startFollower starts the follower, also again.
-func (p *pair) startFollower() {
-	p.t.Helper()
-	p.follower = p.launch(p.data, p.ports[1], p.ports[0], append([]string{"--follow", p.backups, "--backup-log-interval", "1s"}, p.flags...)...)
-}
-
-// direct returns a client of one server alone.
-func (p *pair) direct(s *harness.Server) *mongo.Client {
-	return p.connect("mongodb://" + s.Addr + "/?directConnection=true")
-}
-
-func (p *pair) connect(uri string, more ...*options.ClientOptions) *mongo.Client {
-	p.t.Helper()
-	c, err := harness.Connect(uri, more...)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.t.Cleanup(func() { harness.Disconnect(c) })
-	return c
-}
-
-// await repeats try until it succeeds, for at most a minute.
-func (p *pair) await(try func() error) {
-	p.t.Helper()
-	var err error
-	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(100 * time.Millisecond) {
-		if err = try(); err == nil {
-			return
-		}
-	}
-	p.t.Fatal(err)
-}
-
-// status returns a field of serverStatus.
-func (p *pair) status(s *harness.Server, path string) (v bson.RawValue, err error) {
-	raw, err := p.direct(s).Database("admin").RunCommand(harness.Context(p.t), bson.D{{Key: "serverStatus", Value: 1}}).Raw()
-	if err != nil {
-		return v, err
-	}
-	return raw.LookupErr(strings.Split(path, ".")...)
+	return servers{pair.InFolder(t)}
 }
 
 // code returns the code and the text of a command's error.
@@ -154,7 +42,7 @@ func code(err error) (int32, string) {
 func TestReads(t *testing.T) {
 	p := startPair(t)
 	ctx := harness.Context(t)
-	both := p.connect("mongodb://" + strings.Join(p.ports, ",") + "/?replicaSet=rs0")
+	both := p.Connect("mongodb://" + strings.Join(p.Ports, ",") + "/?replicaSet=rs0")
 	coll := both.Database("shop").Collection("orders")
 	copied := both.Database("shop").Collection("orders", options.Collection().SetReadPreference(readpref.Secondary()))
 
@@ -187,20 +75,20 @@ func TestReads(t *testing.T) {
 		}
 	}
 
-	alone := p.direct(p.follower).Database("shop")
+	alone := p.Direct(p.Follower).Database("shop")
 	hello, err := alone.RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Raw()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if hello.Lookup("secondary").Boolean() != true || hello.Lookup("isWritablePrimary").Boolean() != false || hello.Lookup("setName").StringValue() != "rs0" ||
-		hello.Lookup("hosts", "1").StringValue() != p.ports[0] || hello.Lookup("me").StringValue() != p.ports[1] {
+		hello.Lookup("hosts", "1").StringValue() != p.Ports[0] || hello.Lookup("me").StringValue() != p.Ports[1] {
 		t.Errorf("hello: %s", hello)
 	}
 	status, err := alone.Client().Database("admin").RunCommand(ctx, bson.D{{Key: "replSetGetStatus", Value: 1}}).Raw()
 	if err != nil || status.Lookup("myState").Int32() != 2 || status.Lookup("members", "0", "stateStr").StringValue() != "SECONDARY" {
 		t.Errorf("replSetGetStatus: %s, %v", status, err)
 	}
-	if lag, err := p.status(p.follower, "follower.lagSeconds"); err != nil || lag.Double() < 0 || lag.Double() > 60 {
+	if lag, err := p.Status(p.Follower, "follower.lagSeconds"); err != nil || lag.Double() < 0 || lag.Double() > 60 {
 		t.Errorf("follower.lagSeconds: %v, %v", lag, err)
 	}
 
@@ -221,17 +109,17 @@ func TestReads(t *testing.T) {
 		{bson.D{{Key: "find", Value: "orders"}}, 13435, "not primary and secondaryOk=false"},
 		{bson.D{{Key: "listCollections", Value: 1}, preference("primary")}, 13435, "not primary and secondaryOk=false"},
 	} {
-		if got, text := code(raw(ctx, t, p.follower.Addr, "shop", x.command)); got != x.code || text != x.text {
+		if got, text := code(raw(ctx, t, p.Follower.Addr, "shop", x.command)); got != x.code || text != x.text {
 			t.Errorf("%v: %d %s", x.command, got, text)
 		}
 	}
 	for _, c := range []bson.D{{{Key: "setClusterParameter", Value: bson.D{{Key: "defaultMaxTimeMS", Value: bson.D{{Key: "readOperations", Value: 5}}}}}}, {{Key: "setUserWriteBlockMode", Value: 1}, {Key: "global", Value: true}}} {
-		if got, text := code(raw(ctx, t, p.follower.Addr, "admin", c)); got != 10107 {
+		if got, text := code(raw(ctx, t, p.Follower.Addr, "admin", c)); got != 10107 {
 			t.Errorf("%v: %d %s", c, got, text)
 		}
 	}
 	for _, c := range []bson.D{{{Key: "ping", Value: 1}}, {{Key: "buildInfo", Value: 1}}, {{Key: "find", Value: "orders"}, preference("nearest")}} {
-		if err := raw(ctx, t, p.follower.Addr, "shop", c); err != nil {
+		if err := raw(ctx, t, p.Follower.Addr, "shop", c); err != nil {
 			t.Errorf("%v: %v", c, err)
 		}
 	}
@@ -240,7 +128,7 @@ func TestReads(t *testing.T) {
 	late := bson.Timestamp{T: uint32(time.Now().Unix()) + 30, I: 1}
 	wait := bson.D{{Key: "find", Value: "orders"}, {Key: "maxTimeMS", Value: 300}, {Key: "readConcern", Value: bson.D{{Key: "afterClusterTime", Value: late}}}, preference("secondary")}
 	begun := time.Now()
-	if got, text := code(raw(ctx, t, p.follower.Addr, "shop", wait)); got != 50 || time.Since(begun) < 300*time.Millisecond {
+	if got, text := code(raw(ctx, t, p.Follower.Addr, "shop", wait)); got != 50 || time.Since(begun) < 300*time.Millisecond {
 		t.Errorf("a later time: %d %s after %v", got, text, time.Since(begun))
 	}
 }
@@ -272,9 +160,9 @@ func raw(_ context.Context, t *testing.T, addr, db string, command bson.D) error
 func TestChanges(t *testing.T) {
 	p := startPair(t)
 	ctx := harness.Context(t)
-	shop := p.direct(p.primary).Database("shop")
+	shop := p.Direct(p.Primary).Database("shop")
 	reading := options.Database().SetReadPreference(readpref.Secondary())
-	copied := p.direct(p.follower).Database("shop", reading)
+	copied := p.Direct(p.Follower).Database("shop", reading)
 	stream, err := copied.Watch(ctx, mongo.Pipeline{})
 	if err != nil {
 		t.Fatal(err)
@@ -305,7 +193,7 @@ func TestChanges(t *testing.T) {
 	if err := shop.RunCommand(ctx, bson.D{{Key: "createUser", Value: "ann"}, {Key: "pwd", Value: "p"}, {Key: "roles", Value: bson.A{"read"}}}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	p.await(func() error {
+	p.Await(func() error {
 		users, err := copied.RunCommand(ctx, bson.D{{Key: "usersInfo", Value: "ann"}}).Raw()
 		if err == nil && len(users.Lookup("users").Array()) < 10 {
 			err = errors.New("the user is not there")
@@ -331,7 +219,7 @@ func TestChanges(t *testing.T) {
 	if err := shop.Collection("orders").Drop(ctx); err != nil {
 		t.Fatal(err)
 	}
-	p.await(func() error {
+	p.Await(func() error {
 		names, err := copied.ListCollectionNames(ctx, bson.D{{Key: "name", Value: bson.D{{Key: "$in", Value: bson.A{"orders", "new", "old"}}}}})
 		if err == nil && strings.Join(names, " ") != "old" {
 			err = fmt.Errorf("the collections are %v", names)
@@ -348,7 +236,7 @@ func TestChanges(t *testing.T) {
 func TestKilled(t *testing.T) {
 	p := startPair(t)
 	ctx := harness.Context(t)
-	acid := p.direct(p.primary)
+	acid := p.Direct(p.Primary)
 	ended, all := make(chan struct{}), sync.WaitGroup{}
 	written := int64(0)
 	all.Go(func() { // each transaction adds one to two counters and a document
@@ -382,7 +270,7 @@ func TestKilled(t *testing.T) {
 	})
 	check := func() (sum int64) {
 		t.Helper()
-		coll := p.direct(p.follower).Database("shop").Collection("sums", options.Collection().SetReadPreference(readpref.Secondary()).SetReadConcern(readconcern.Snapshot()))
+		coll := p.Direct(p.Follower).Database("shop").Collection("sums", options.Collection().SetReadPreference(readpref.Secondary()).SetReadConcern(readconcern.Snapshot()))
 		cursor, err := coll.Aggregate(ctx, bson.A{bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil},
 			{Key: "docs", Value: bson.D{{Key: "$sum", Value: bson.D{{Key: "$cond", Value: bson.A{bson.D{{Key: "$isNumber", Value: "$_id"}}, 1, 0}}}}}},
 			{Key: "sums", Value: bson.D{{Key: "$push", Value: "$n"}}}}}}})
@@ -411,19 +299,19 @@ func TestKilled(t *testing.T) {
 			check()
 			time.Sleep(150 * time.Millisecond)
 		}
-		p.follower.Kill()
-		p.startFollower()
+		p.Follower.Kill()
+		p.StartFollower()
 		check()
 	}
 	close(ended)
 	all.Wait()
-	p.await(func() error {
+	p.Await(func() error {
 		if n := check(); n != written {
 			return fmt.Errorf("%d of %d transactions are applied", n, written)
 		}
 		return nil
 	})
-	validate, err := p.direct(p.follower).Database("shop", options.Database().SetReadPreference(readpref.Secondary())).RunCommand(ctx, bson.D{{Key: "validate", Value: "sums"}}).Raw()
+	validate, err := p.Direct(p.Follower).Database("shop", options.Database().SetReadPreference(readpref.Secondary())).RunCommand(ctx, bson.D{{Key: "validate", Value: "sums"}}).Raw()
 	if err != nil || !validate.Lookup("valid").Boolean() {
 		t.Errorf("validate: %v, %v", validate, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,40 +19,6 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// promote runs cantle promote for the follower.
-func (p *pair) promote() string {
-	p.t.Helper()
-	out, err := p.tryPromote(harness.Context(p.t))
-	if err != nil {
-		p.t.Fatalf("cantle promote: %v\n%s", err, out)
-	}
-	return out
-}
-
-func (p *pair) tryPromote(ctx context.Context) (string, error) {
-	binary, err := harness.Binary()
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	out, err := exec.CommandContext(ctx, binary, "promote", "mongodb://"+p.follower.Addr+"/").CombinedOutput()
-	return string(out), err
-}
-
-// both returns a client with both hosts, as applications have it.
-func (p *pair) both() *mongo.Client {
-	return p.connect("mongodb://" + strings.Join(p.ports, ",") + "/?replicaSet=rs0")
-}
-
-// hello returns the reply of one server.
-func (p *pair) hello(s *harness.Server) bson.Raw {
-	p.t.Helper()
-	reply, err := p.direct(s).Database("admin").RunCommand(harness.Context(p.t), bson.D{{Key: "hello", Value: 1}}).Raw()
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return reply
-}
-
 // writer inserts documents with ascending _id by a client with both hosts until stop, and records what was acknowledged.
 type writer struct {
 	mu    sync.Mutex
@@ -62,10 +27,10 @@ type writer struct {
 	stop  func()
 }
 
-func (p *pair) startWriter() *writer {
+func (p servers) startWriter() *writer {
 	w := &writer{acked: map[int]time.Time{}}
 	ctx, cancel := context.WithCancel(context.Background())
-	coll := p.both().Database("shop").Collection("acked")
+	coll := p.Both().Database("shop").Collection("acked")
 	var all sync.WaitGroup
 	w.stop = func() { cancel(); all.Wait() }
 	for part := range 4 {
@@ -82,28 +47,28 @@ func (p *pair) startWriter() *writer {
 			}
 		})
 	}
-	p.t.Cleanup(w.stop)
+	p.T.Cleanup(w.stop)
 	return w
 }
 
 // ids returns the _ids of the collection acked at a server.
-func (p *pair) ids(c *mongo.Client) map[int]bool {
-	p.t.Helper()
-	ctx := harness.Context(p.t)
+func (p servers) ids(c *mongo.Client) map[int]bool {
+	p.T.Helper()
+	ctx := harness.Context(p.T)
 	cursor, err := c.Database("shop").Collection("acked").Find(ctx, bson.D{}, options.Find().SetHint(bson.D{{Key: "$natural", Value: 1}}))
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	var docs []struct {
 		ID int `bson:"_id"`
 	}
 	if err := cursor.All(ctx, &docs); err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	out := map[int]bool{}
 	for _, d := range docs {
 		if out[d.ID] {
-			p.t.Errorf("the document %d is there twice", d.ID)
+			p.T.Errorf("the document %d is there twice", d.ID)
 		}
 		out[d.ID] = true
 	}
@@ -144,27 +109,27 @@ func rolledBack(t *testing.T, data string) map[int]bool {
 func TestPromote(t *testing.T) {
 	p := startPair(t)
 	ctx := harness.Context(t)
-	before := p.hello(p.primary).Lookup("electionId").ObjectID()
+	before := p.Hello(p.Primary).Lookup("electionId").ObjectID()
 	w := p.startWriter()
 	time.Sleep(3 * time.Second)
 	begun := time.Now()
-	t.Logf("%s", p.promote())
-	hello := p.hello(p.follower)
+	t.Logf("%s", p.Promote())
+	hello := p.Hello(p.Follower)
 	after, ok := hello.Lookup("electionId").ObjectIDOK()
 	if !ok || !hello.Lookup("isWritablePrimary").Boolean() || after.Hex() <= before.Hex() || hello.Lookup("setName").StringValue() != "rs0" {
 		t.Fatalf("hello of the new primary: %s; the election before was %s", hello, before.Hex())
 	}
-	p.await(func() error { // the former one notices it
-		if hello := p.hello(p.primary); hello.Lookup("isWritablePrimary").Boolean() || !hello.Lookup("secondary").Boolean() {
+	p.Await(func() error { // the former one notices it
+		if hello := p.Hello(p.Primary); hello.Lookup("isWritablePrimary").Boolean() || !hello.Lookup("secondary").Boolean() {
 			return fmt.Errorf("hello of the former primary: %s", hello)
 		}
 		return nil
 	})
 	noticed := time.Since(begun)
-	if got, text := code(raw(ctx, t, p.primary.Addr, "shop", bson.D{{Key: "insert", Value: "acked"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: -1}}}}})); got != 10107 {
+	if got, text := code(raw(ctx, t, p.Primary.Addr, "shop", bson.D{{Key: "insert", Value: "acked"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: -1}}}}})); got != 10107 {
 		t.Errorf("a write at the former primary: %d %s", got, text)
 	}
-	p.await(func() error {
+	p.Await(func() error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		n := 0
@@ -182,35 +147,35 @@ func TestPromote(t *testing.T) {
 	p.check(w, begun, noticed)
 
 	// Restarted with its flags, the former primary refuses to serve; its rollback files stay.
-	data := p.first
-	if err := p.primary.Stop(); err != nil {
+	data := p.First
+	if err := p.Primary.Stop(); err != nil {
 		t.Error(err)
 	}
-	flags := []string{"--backup-to", p.backups, "--backup-log-interval", "1s"}
-	if s, err := p.tryLaunch(data, p.ports[0], p.ports[1], flags...); err == nil {
+	flags := []string{"--backup-to", p.Backups, "--backup-log-interval", "1s"}
+	if s, err := p.TryLaunch(data, p.Ports[0], p.Ports[1], flags...); err == nil {
 		t.Error("the former primary starts as a primary")
 		s.Kill()
 	} else if !strings.Contains(err.Error(), "is the primary no more") || !strings.Contains(err.Error(), "cantle follow") {
 		t.Errorf("the former primary ends with %v", err)
 	}
-	p.await(func() error { // until the first backup of the new primary is complete
-		s, err := p.tryLaunch(data, p.ports[0], p.ports[1], "--follow", p.backups)
+	p.Await(func() error { // until the first backup of the new primary is complete
+		s, err := p.TryLaunch(data, p.Ports[0], p.Ports[1], "--follow", p.Backups)
 		if err != nil {
 			return err
 		}
-		p.primary = s
-		coll := p.direct(s).Database("shop").Collection("acked", options.Collection().SetReadPreference(readpref.Secondary()))
+		p.Primary = s
+		coll := p.Direct(s).Database("shop").Collection("acked", options.Collection().SetReadPreference(readpref.Secondary()))
 		if err := coll.FindOne(ctx, bson.D{{Key: "_id", Value: 0}}).Err(); err != nil {
 			t.Errorf("the copy at the former primary: %v", err)
 		}
 		return nil
 	})
-	fresh := p.both().Database("shop").Collection("acked")
+	fresh := p.Both().Database("shop").Collection("acked")
 	if _, err := fresh.InsertOne(ctx, bson.D{{Key: "_id", Value: -2}}); err != nil {
 		t.Fatal(err)
 	}
-	p.await(func() error {
-		coll := p.direct(p.primary).Database("shop").Collection("acked", options.Collection().SetReadPreference(readpref.Secondary()))
+	p.Await(func() error {
+		coll := p.Direct(p.Primary).Database("shop").Collection("acked", options.Collection().SetReadPreference(readpref.Secondary()))
 		return coll.FindOne(ctx, bson.D{{Key: "_id", Value: -2}}).Err()
 	})
 	if got := len(rolledBack(t, data)); got == 0 && noticed > 2*time.Second {
@@ -218,22 +183,22 @@ func TestPromote(t *testing.T) {
 	}
 
 	// The same command line starts the new primary again, as a primary.
-	p.follower.Kill()
-	p.startFollower()
-	if hello := p.hello(p.follower); !hello.Lookup("isWritablePrimary").Boolean() || hello.Lookup("electionId").ObjectID() != after {
+	p.Follower.Kill()
+	p.StartFollower()
+	if hello := p.Hello(p.Follower); !hello.Lookup("isWritablePrimary").Boolean() || hello.Lookup("electionId").ObjectID() != after {
 		t.Errorf("hello after a restart: %s", hello)
 	}
 }
 
 // check compares what was acknowledged with what the new primary and the rollback files have: nothing is missing in both, and
 // what is only in the rollback files was acknowledged at most the shown lag before the promotion, or after it by the former primary.
-func (p *pair) check(w *writer, begun time.Time, noticed time.Duration) {
-	p.t.Helper()
-	there := p.ids(p.direct(p.follower))
+func (p servers) check(w *writer, begun time.Time, noticed time.Duration) {
+	p.T.Helper()
+	there := p.ids(p.Direct(p.Follower))
 	var lost map[int]bool
 	missing := 0
-	p.await(func() error { // the rollback files are written after the writes are refused
-		lost = rolledBack(p.t, p.first)
+	p.Await(func() error { // the rollback files are written after the writes are refused
+		lost = rolledBack(p.T, p.First)
 		missing = 0
 		for n, at := range w.acked {
 			if there[n] {
@@ -255,7 +220,7 @@ func (p *pair) check(w *writer, begun time.Time, noticed time.Duration) {
 			first = min(first, at.Sub(begun))
 		}
 	}
-	p.t.Logf("%d writes acknowledged, %d of them only in rollback files, %d errors; first write at the new primary after %v; the former one noticed it after %v",
+	p.T.Logf("%d writes acknowledged, %d of them only in rollback files, %d errors; first write at the new primary after %v; the former one noticed it after %v",
 		len(w.acked), missing, len(w.errs), first.Round(time.Millisecond), noticed.Round(time.Millisecond))
 }
 
@@ -266,23 +231,23 @@ func TestPromoteKilled(t *testing.T) {
 	p := startPair(t)
 	w := p.startWriter()
 	time.Sleep(2500 * time.Millisecond)
-	p.primary.Kill()
+	p.Primary.Kill()
 	begun := time.Now()
 	for _, delay := range []time.Duration{0, 20 * time.Millisecond, 60 * time.Millisecond, 150 * time.Millisecond} {
 		ctx, cancel := context.WithCancel(harness.Context(t))
 		ended := make(chan struct{})
-		go func() { defer close(ended); _, _ = p.tryPromote(ctx) }()
+		go func() { defer close(ended); _, _ = p.TryPromote(ctx) }()
 		time.Sleep(100*time.Millisecond + delay)
-		p.follower.Kill()
+		p.Follower.Kill()
 		cancel()
 		<-ended
-		p.startFollower()
-		if p.hello(p.follower).Lookup("isWritablePrimary").Boolean() {
+		p.StartFollower()
+		if p.Hello(p.Follower).Lookup("isWritablePrimary").Boolean() {
 			break
 		}
 	}
-	p.promote() // of a primary it changes nothing
-	p.await(func() error {
+	p.Promote() // of a primary it changes nothing
+	p.Await(func() error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for _, at := range w.acked {
@@ -293,11 +258,11 @@ func TestPromoteKilled(t *testing.T) {
 		return errors.New("no write after the promotion")
 	})
 	w.stop()
-	if _, err := p.tryLaunch(p.first, p.ports[0], p.ports[1], "--backup-to", p.backups, "--backup-log-interval", "1s"); err == nil || !strings.Contains(err.Error(), "is the primary no more") {
+	if _, err := p.TryLaunch(p.First, p.Ports[0], p.Ports[1], "--backup-to", p.Backups, "--backup-log-interval", "1s"); err == nil || !strings.Contains(err.Error(), "is the primary no more") {
 		t.Errorf("the former primary starts: %v", err)
 	}
 	p.check(w, begun, 0)
-	validate, err := p.direct(p.follower).Database("shop").RunCommand(harness.Context(t), bson.D{{Key: "validate", Value: "acked"}}).Raw()
+	validate, err := p.Direct(p.Follower).Database("shop").RunCommand(harness.Context(t), bson.D{{Key: "validate", Value: "acked"}}).Raw()
 	if err != nil || !validate.Lookup("valid").Boolean() {
 		t.Errorf("validate: %v, %v", validate, err)
 	}
@@ -309,21 +274,21 @@ func TestPromotePlanned(t *testing.T) {
 	p := startPair(t)
 	w := p.startWriter()
 	time.Sleep(2500 * time.Millisecond)
-	if err := p.primary.Stop(); err != nil {
+	if err := p.Primary.Stop(); err != nil {
 		t.Error(err)
 	}
-	p.promote()
+	p.Promote()
 	w.stop()
-	there := p.ids(p.direct(p.follower))
+	there := p.ids(p.Direct(p.Follower))
 	for n := range w.acked {
 		if !there[n] {
 			t.Errorf("the document %d is lost", n)
 		}
 	}
-	if _, err := p.tryLaunch(p.first, p.ports[0], p.ports[1], "--backup-to", p.backups, "--backup-log-interval", "1s"); err == nil || !strings.Contains(err.Error(), "acknowledged no later writes") {
+	if _, err := p.TryLaunch(p.First, p.Ports[0], p.Ports[1], "--backup-to", p.Backups, "--backup-log-interval", "1s"); err == nil || !strings.Contains(err.Error(), "acknowledged no later writes") {
 		t.Errorf("the former primary: %v", err)
 	}
-	if lost := rolledBack(t, p.first); len(lost) != 0 {
+	if lost := rolledBack(t, p.First); len(lost) != 0 {
 		t.Errorf("%d documents are in rollback files", len(lost))
 	}
 }
@@ -337,39 +302,39 @@ func TestPromoteUnnoticed(t *testing.T) {
 	follow := func(data string, own, other int) *harness.Server {
 		t.Helper()
 		var s *harness.Server
-		p.await(func() (err error) { // until the first backup of the new primary is complete
-			s, err = p.tryLaunch(data, p.ports[own], p.ports[other], "--follow", p.backups, "--backup-log-interval", "1s")
+		p.Await(func() (err error) { // until the first backup of the new primary is complete
+			s, err = p.TryLaunch(data, p.Ports[own], p.Ports[other], "--follow", p.Backups, "--backup-log-interval", "1s")
 			return err
 		})
-		if hello := p.hello(s); hello.Lookup("isWritablePrimary").Boolean() || !hello.Lookup("secondary").Boolean() {
+		if hello := p.Hello(s); hello.Lookup("isWritablePrimary").Boolean() || !hello.Lookup("secondary").Boolean() {
 			t.Fatalf("hello of the former primary: %s", hello)
 		}
 		return s
 	}
-	acked := p.both().Database("shop").Collection("acked")
-	p.follower.Kill() // what follows is not in the copy of the follower
-	if _, err := p.direct(p.primary).Database("shop").Collection("acked").InsertOne(ctx, bson.D{{Key: "_id", Value: 7}}); err != nil {
+	acked := p.Both().Database("shop").Collection("acked")
+	p.Follower.Kill() // what follows is not in the copy of the follower
+	if _, err := p.Direct(p.Primary).Database("shop").Collection("acked").InsertOne(ctx, bson.D{{Key: "_id", Value: 7}}); err != nil {
 		t.Fatal(err)
 	}
-	p.primary.Kill()
-	p.startFollower()
-	p.promote()
-	p.primary = follow(p.first, 0, 1)
-	p.await(func() error {
+	p.Primary.Kill()
+	p.StartFollower()
+	p.Promote()
+	p.Primary = follow(p.First, 0, 1)
+	p.Await(func() error {
 		_, err := acked.InsertOne(ctx, bson.D{{Key: "_id", Value: 8}})
 		return err
 	})
-	if there := p.ids(p.direct(p.follower)); !there[7] && !rolledBack(t, p.first)[7] || !there[8] {
-		t.Errorf("the new primary has %v, the rollback files %v", there, rolledBack(t, p.first))
+	if there := p.ids(p.Direct(p.Follower)); !there[7] && !rolledBack(t, p.First)[7] || !there[8] {
+		t.Errorf("the new primary has %v, the rollback files %v", there, rolledBack(t, p.First))
 	}
-	p.await(func() error { // the copy has what the new primary has
-		coll := p.direct(p.primary).Database("shop").Collection("acked", options.Collection().SetReadPreference(readpref.Secondary()))
+	p.Await(func() error { // the copy has what the new primary has
+		coll := p.Direct(p.Primary).Database("shop").Collection("acked", options.Collection().SetReadPreference(readpref.Secondary()))
 		return coll.FindOne(ctx, bson.D{{Key: "_id", Value: 8}}).Err()
 	})
-	p.follower.Kill()
-	p.primary, p.follower, p.ports[0], p.ports[1] = p.follower, p.primary, p.ports[1], p.ports[0]
-	p.promote()
-	p.primary = follow(p.data, 0, 1)
+	p.Follower.Kill()
+	p.Primary, p.Follower, p.Ports[0], p.Ports[1] = p.Follower, p.Primary, p.Ports[1], p.Ports[0]
+	p.Promote()
+	p.Primary = follow(p.Data, 0, 1)
 	if _, err := acked.InsertOne(ctx, bson.D{{Key: "_id", Value: 9}}); err != nil {
 		t.Error(err)
 	}
@@ -380,21 +345,21 @@ func TestPromoteUnnoticed(t *testing.T) {
 func TestPromoteDuringBackup(t *testing.T) {
 	p := startPair(t)
 	ctx := harness.Context(t)
-	if err := p.primary.Stop(); err != nil {
+	if err := p.Primary.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	p.primary = p.launch(p.first, p.ports[0], p.ports[1], "--backup-to", p.backups, "--backup-log-interval", "1s", "--backup-interval", "1s", "--backup-rate", "1")
-	p.await(func() error {
-		running, err := p.status(p.primary, "backup.running")
+	p.Primary = p.Launch(p.First, p.Ports[0], p.Ports[1], "--backup-to", p.Backups, "--backup-log-interval", "1s", "--backup-interval", "1s", "--backup-rate", "1")
+	p.Await(func() error {
+		running, err := p.Status(p.Primary, "backup.running")
 		if err == nil && !running.Boolean() {
 			err = errors.New("no backup is running")
 		}
 		return err
 	})
-	p.promote()
+	p.Promote()
 	begun := time.Now()
-	p.await(func() error {
-		got, text := code(raw(ctx, t, p.primary.Addr, "shop", bson.D{{Key: "insert", Value: "acked"}, {Key: "documents", Value: bson.A{bson.D{}}}}))
+	p.Await(func() error {
+		got, text := code(raw(ctx, t, p.Primary.Addr, "shop", bson.D{{Key: "insert", Value: "acked"}, {Key: "documents", Value: bson.A{bson.D{}}}}))
 		if got != 10107 {
 			return fmt.Errorf("a write at the former primary: %d %s", got, text)
 		}
@@ -410,11 +375,11 @@ func TestPromoteDuringBackup(t *testing.T) {
 func TestPromoteRefused(t *testing.T) {
 	p := startPair(t)
 	ctx := harness.Context(t)
-	inTheWay := filepath.Join(p.backups, "term-00000002")
+	inTheWay := filepath.Join(p.Backups, "term-00000002")
 	if err := os.Mkdir(inTheWay, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	out, err := p.tryPromote(ctx)
+	out, err := p.TryPromote(ctx)
 	if err := os.Remove(inTheWay); err != nil {
 		t.Fatal(err)
 	}
@@ -422,17 +387,17 @@ func TestPromoteRefused(t *testing.T) {
 		t.Fatalf("cantle promote: %v, %s", err, out)
 	}
 	for n := range 2 {
-		if _, err := p.direct(p.primary).Database("shop").Collection("acked").InsertOne(ctx, bson.D{{Key: "_id", Value: n}}); err != nil {
+		if _, err := p.Direct(p.Primary).Database("shop").Collection("acked").InsertOne(ctx, bson.D{{Key: "_id", Value: n}}); err != nil {
 			t.Fatal(err)
 		}
-		p.await(func() error {
-			coll := p.direct(p.follower).Database("shop").Collection("acked", options.Collection().SetReadPreference(readpref.Secondary()))
+		p.Await(func() error {
+			coll := p.Direct(p.Follower).Database("shop").Collection("acked", options.Collection().SetReadPreference(readpref.Secondary()))
 			return coll.FindOne(ctx, bson.D{{Key: "_id", Value: n}}).Err()
 		})
-		p.follower.Kill()
-		p.startFollower()
+		p.Follower.Kill()
+		p.StartFollower()
 	}
-	if _, err := os.Stat(filepath.Join(p.data, "TERM")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(p.Data, "TERM")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the record of the promotion: %v", err)
 	}
 }

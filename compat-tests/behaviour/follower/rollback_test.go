@@ -17,38 +17,38 @@ import (
 
 // fork promotes the follower, while write writes to the primary what the follower does not get: the primary does not reach the
 // place of backups meanwhile. It returns when the former primary has written its rollback files.
-func (p *pair) fork(write func(c *mongo.Client)) {
-	p.t.Helper()
-	away := p.backups + ".away"
+func (p servers) fork(write func(c *mongo.Client)) {
+	p.T.Helper()
+	away := p.Backups + ".away"
 	time.Sleep(2 * time.Second) // what was written before is copied
-	if err := os.Rename(p.backups, away); err != nil {
-		p.t.Fatal(err)
+	if err := os.Rename(p.Backups, away); err != nil {
+		p.T.Fatal(err)
 	}
-	write(p.direct(p.primary))
-	if err := syscall.Kill(p.primary.PID(), syscall.SIGSTOP); err != nil {
-		p.t.Fatal(err)
+	write(p.Direct(p.Primary))
+	if err := syscall.Kill(p.Primary.PID(), syscall.SIGSTOP); err != nil {
+		p.T.Fatal(err)
 	}
-	_ = os.RemoveAll(p.backups)
-	if err := os.Rename(away, p.backups); err != nil {
-		p.t.Fatal(err)
+	_ = os.RemoveAll(p.Backups)
+	if err := os.Rename(away, p.Backups); err != nil {
+		p.T.Fatal(err)
 	}
-	p.promote()
-	if err := syscall.Kill(p.primary.PID(), syscall.SIGCONT); err != nil {
-		p.t.Fatal(err)
+	p.Promote()
+	if err := syscall.Kill(p.Primary.PID(), syscall.SIGCONT); err != nil {
+		p.T.Fatal(err)
 	}
-	p.await(func() error {
-		if !strings.Contains(p.primary.Log(), "ater writes") {
-			return fmt.Errorf("no rollback files; the log:\n%s", p.primary.Log())
+	p.Await(func() error {
+		if !strings.Contains(p.Primary.Log(), "ater writes") {
+			return fmt.Errorf("no rollback files; the log:\n%s", p.Primary.Log())
 		}
 		return nil
 	})
 }
 
 // run runs a command, which has to succeed.
-func (p *pair) run(c *mongo.Client, db string, command bson.D) {
-	p.t.Helper()
-	if err := c.Database(db).RunCommand(harness.Context(p.t), command).Err(); err != nil {
-		p.t.Fatalf("%v: %v", command, err)
+func (p servers) run(c *mongo.Client, db string, command bson.D) {
+	p.T.Helper()
+	if err := c.Database(db).RunCommand(harness.Context(p.T), command).Err(); err != nil {
+		p.T.Fatalf("%v: %v", command, err)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestRollbackFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before := p.direct(p.primary)
+	before := p.Direct(p.Primary)
 	p.run(before, "admin", bson.D{{Key: "shardCollection", Value: "t.moved"}, {Key: "key", Value: bson.D{{Key: "k", Value: 1}}}})
 	insert(before, "moved", 1000, 2)
 	p.fork(func(c *mongo.Client) {
@@ -98,7 +98,7 @@ func TestRollbackFiles(t *testing.T) {
 		}
 		p.run(c, "admin", bson.D{{Key: "createUser", Value: "later"}, {Key: "pwd", Value: "later"}, {Key: "roles", Value: bson.A{}}})
 	})
-	got := rolledBack(t, p.first)
+	got := rolledBack(t, p.First)
 	for i := range 35 {
 		if got[i] != (i != 7) {
 			t.Errorf("document %d of the resharded collection: %v", i, got[i])
@@ -112,20 +112,20 @@ func TestRollbackFiles(t *testing.T) {
 	if len(got) != 34+4+1 {
 		t.Errorf("%d documents are in the files: %v", len(got), got)
 	}
-	if want := "the 39 documents that they inserted or changed"; !strings.Contains(p.primary.Log(), want) {
+	if want := "the 39 documents that they inserted or changed"; !strings.Contains(p.Primary.Log(), want) {
 		t.Errorf("the log does not have %q", want)
 	}
-	if want := ", 7 were deleted"; !strings.Contains(p.primary.Log(), want) {
+	if want := ", 7 were deleted"; !strings.Contains(p.Primary.Log(), want) {
 		t.Errorf("the log does not have %q", want)
 	}
-	if want := "1 users, roles or settings were changed"; !strings.Contains(p.primary.Log(), want) {
+	if want := "1 users, roles or settings were changed"; !strings.Contains(p.Primary.Log(), want) {
 		t.Errorf("the log does not have %q", want)
 	}
-	if err := p.primary.Stop(); err != nil {
+	if err := p.Primary.Stop(); err != nil {
 		t.Error(err)
 	}
 	for _, text := range []string{"ledger of request units", "history will have a gap"} {
-		if strings.Contains(p.primary.Log(), text) {
+		if strings.Contains(p.Primary.Log(), text) {
 			t.Errorf("the log has %q", text)
 		}
 	}
@@ -138,10 +138,10 @@ func TestRollbackOfUsers(t *testing.T) {
 	p.fork(func(c *mongo.Client) {
 		p.run(c, "admin", bson.D{{Key: "createUser", Value: "later"}, {Key: "pwd", Value: "later"}, {Key: "roles", Value: bson.A{}}})
 	})
-	if log := p.primary.Log(); strings.Contains(log, "acknowledged no later writes") || !strings.Contains(log, "1 users, roles or settings were changed, which are in no file") {
+	if log := p.Primary.Log(); strings.Contains(log, "acknowledged no later writes") || !strings.Contains(log, "1 users, roles or settings were changed, which are in no file") {
 		t.Error("the log does not have the user")
 	}
-	if n := len(rolledBack(t, p.first)); n != 0 {
+	if n := len(rolledBack(t, p.First)); n != 0 {
 		t.Errorf("%d documents are in rollback files", n)
 	}
 }
@@ -151,7 +151,7 @@ func TestRollbackOfUsers(t *testing.T) {
 func TestDeposedStreams(t *testing.T) {
 	p := startPair(t)
 	ctx := harness.Context(t)
-	old := p.direct(p.primary).Database("shop")
+	old := p.Direct(p.Primary).Database("shop")
 	if err := old.CreateCollection(ctx, "capped", options.CreateCollection().SetCapped(true).SetSizeInBytes(1<<20)); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestDeposedStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(2 * time.Second) // both are copied
-	stream, err := p.both().Database("shop").Collection("orders").Watch(ctx, mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(20*time.Second))
+	stream, err := p.Both().Database("shop").Collection("orders").Watch(ctx, mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(20*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestDeposedStreams(t *testing.T) {
 	find := bson.D{{Key: "find", Value: "capped"}, {Key: "tailable", Value: true}, {Key: "awaitData", Value: true}}
 	tail(watch)
 	tail(find)
-	p.promote()
+	p.Promote()
 	labels := 0
 	for range 2 {
 		select {
@@ -209,14 +209,14 @@ func TestDeposedStreams(t *testing.T) {
 	}
 	for _, command := range []bson.D{watch, find} {
 		command = append(command, bson.E{Key: "$readPreference", Value: bson.D{{Key: "mode", Value: "secondary"}}})
-		if got, text := code(raw(ctx, t, p.primary.Addr, "shop", command)); got != 10107 {
+		if got, text := code(raw(ctx, t, p.Primary.Addr, "shop", command)); got != 10107 {
 			t.Errorf("%s at the former primary: %d %s", command[0].Key, got, text)
 		}
 	}
 	if err := old.Collection("orders").FindOne(ctx, bson.D{{Key: "_id", Value: 1}}).Err(); err != nil {
 		t.Errorf("another read at the former primary: %v", err)
 	}
-	if _, err := p.both().Database("shop").Collection("orders").InsertOne(ctx, bson.D{{Key: "_id", Value: 77}}); err != nil {
+	if _, err := p.Both().Database("shop").Collection("orders").InsertOne(ctx, bson.D{{Key: "_id", Value: 77}}); err != nil {
 		t.Fatal(err)
 	}
 	if !stream.Next(ctx) {

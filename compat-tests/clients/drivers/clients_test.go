@@ -72,28 +72,42 @@ func (f *findings) judge(t *testing.T, before matrix) {
 // test installs one client program, and runs it against each variant of the server.
 func (p *program) test(t *testing.T, found *findings) {
 	testenv.SkipWithURI(t)
-	if p.long && !testenv.IsLong() {
-		t.Skip("compiling the " + p.folder + " client takes minutes: ./scripts/test --long or CANTLE_LONG=1 runs it")
-	}
-	if name := p.installation().Missing(); name != "" {
-		if p.always {
-			t.Fatalf("%s is not installed; the tests need it", name)
-		}
-		t.Skipf("%s is not installed%s", name, p.hint)
+	dir, missing := p.ready(t)
+	if missing != "" {
+		t.Skip(missing)
 	}
 	root, err := harness.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(root, ".cache", "clients", p.folder)
-	if err := p.installation().Ready(t.Context(), dir); errors.Is(err, harness.ErrFetch) && !p.always {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
 	for _, v := range variants {
 		t.Run(v, func(t *testing.T) { p.against(t, v, root, dir, found) })
 	}
+}
+
+// ready installs a client program, and returns its folder, or the reason why it cannot be run here.
+func (p *program) ready(t *testing.T) (dir, missing string) {
+	t.Helper()
+	if p.long && !testenv.IsLong() {
+		return "", "compiling the " + p.folder + " client takes minutes: ./scripts/test --long or CANTLE_LONG=1 runs it"
+	}
+	if name := p.installation().Missing(); name != "" {
+		if p.always {
+			t.Fatalf("%s is not installed; the tests need it", name)
+		}
+		return "", name + " is not installed" + p.hint
+	}
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(root, ".cache", "clients", p.folder)
+	if err := p.installation().Ready(t.Context(), dir); errors.Is(err, harness.ErrFetch) && !p.always {
+		return "", err.Error()
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return dir, ""
 }
 
 // findings is a matrix that several concurrent runs fill.

@@ -10,6 +10,7 @@ var Promises = [...]string{
 	"**Trouble is reported by name.** If the disk is full, slow or fails, if memory or file descriptors run out, if the clock jumps or a client is hostile, commands fail with errors that name the remedy. When the cause is gone the server recovers by itself, or has stopped and starts again with all acknowledged writes.",
 	"**The next version opens the data of this version**, in place and without a dump. This version refuses data of the next one with a clear error.",
 	"**Every moment that backups cover can be restored exactly**, to the commit, including data that was dropped later. An incomplete backup is detected, and never taken for a complete one.",
+	"**A machine may burn down.** With a follower, writes continue seconds after its promotion. An acknowledged write is missing only if it is newer than the last moment that the lost server showed as covered, and no write is there twice.",
 	"**Users see and change only what their roles allow**, however a request is written: the request that is checked is the request that is executed.",
 }
 
@@ -17,6 +18,6 @@ var Promises = [...]string{
 var NotShown = []string{
 	"Disks that report data as synced when it is not: data that they lose is lost. The loss is detected if the log's mark (`SYNCED`) or a checksum shows it.",
 	"Memory that flips bits after a checksum was compared, and bugs of the operating system or of the Go runtime.",
-	"Several servers: there is no replication (see docs/scale-out.md for what holds on a TiKV cluster, which is simulated in these tests).",
+	"Replication by votes: a follower is a copy that is seconds behind (docs/backup.md). A TiKV cluster has it (docs/scale-out.md), and is simulated in these tests.",
 	"Operating systems other than Linux: power cuts and I/O errors are simulated between the storage engine and the system, so they do not show how a file system of macOS or Windows behaves.",
 }

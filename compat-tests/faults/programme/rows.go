@@ -108,6 +108,12 @@ var Rows = []Row{
 		Canary: "one write too many is replayed", CanaryTest: "compat-tests/faults/backup TestCanary",
 	},
 	{
+		Name: "burned-down", Promises: []int{9}, Unit: "machines", Run: 1, Nightly: 24, Release: 240,
+		What:   "A machine burns down: while clients write, a primary is killed by `kill -9` and its folder is deleted, and its follower becomes the primary, by `cantle promote` over a folder and over an object store with failing requests, and by `--promote-after`. Acknowledged writes that are missing are newer than the last moment that the primary showed as covered; no write is there twice, and clients continue without code for it. Two numbers are counted: the age of the oldest lost write at the kill (seconds lost), and the time from the kill to the next acknowledged write (seconds down)",
+		Tests:  []string{"compat-tests/faults/takeover TestBurnedDown"},
+		Canary: "a server shows moments as covered that are not in the backups yet", CanaryTest: "compat-tests/faults/takeover TestCanary",
+	},
+	{
 		Name: "upgrade", Promises: []int{7}, Unit: "upgrades", Run: 2, Nightly: 50, Release: 500,
 		What:   "A folder of every released format is opened, compared, written to and opened again, also under load, where clients notice only a pause; a newer format is refused with a clear error. Folders that earlier commits of this repository have written (nightly: every fiftieth commit) are opened: documents and every kind of index give the same answers as in a new folder, and `check` and `validate` find nothing",
 		Tests:  []string{"compat-tests/faults/upgrade TestReleased", "compat-tests/faults/upgrade TestHistory", "compat-tests/faults/upgrade TestTraffic", "compat-tests/faults/upgrade TestNewer"},
@@ -121,7 +127,7 @@ var Rows = []Row{
 		Canary: "a command that never checks for its time limit or interruption", CanaryTest: "compat-tests/faults/abuse TestHostileCanary",
 	},
 	{
-		Name: "authorization", Promises: []int{9}, Unit: "requests", Run: 40_000, Nightly: 4_000_000, Release: 40_000_000,
+		Name: "authorization", Promises: []int{10}, Unit: "requests", Run: 40_000, Nightly: 4_000_000, Release: 40_000_000,
 		What:   "Users without a role, or with one narrow role, send every command, stage and argument, mutated: duplicate fields, null first, other numbers, fractions, NaN, symbols, UUIDs, other order, nested, within explain, views, bulkWrite, transactions and document sequences. All data that they may not see contains marks. A mark or a count of such data in a reply, a password in the log, or a change of any other data is a failure, and is reduced to the smallest request that causes it",
 		Tests:  []string{"compat-tests/behaviour/authfuzz TestGap"},
 		Canary: "seven: of two fields with the same name the check reads another one than the command, or it rounds, resolves or completes a name differently", CanaryTest: "compat-tests/behaviour/authfuzz TestCanary",

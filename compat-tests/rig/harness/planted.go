@@ -66,6 +66,10 @@ var bugs = []bug{
 	{"merged fields are sorted", "collection/agg/acc_mergeobjects.go", "have := putOver(b, t.doc, d)", `d = plantedByName(d)
 	have := putOver(b, t.doc, d)`},
 	{"a second too much", "storage/backup/restore.go", "case w.Time > p.At:", `case !planted("a second too much") && w.Time > p.At || w.Time > p.At+1:`},
+	{"covered too early", "storage/backup/runner.go", "r.status.LastTo, r.status.Covered = r.policy.To.Location(), s.Time", `r.status.LastTo, r.status.Covered = r.policy.To.Location(), s.Time
+	if planted("covered too early") {
+		r.status.Covered += 3 << 32 // seconds
+	}`},
 	{"every index is of this version", "collection/catalog/encode.go", "keys != ix.Kind.Keys &&", `!planted("every index is of this version") && keys != ix.Kind.Keys &&`},
 	{"every format is known", "storage/pebblekv/format.go", "stored[0] > formatVersion {", `stored[0] > formatVersion && !planted("every format is known") {`},
 	{"validators are forgotten", "collection/catalog/options.go", "validator, _ = v.Doc()", `if !planted("validators are forgotten") {
