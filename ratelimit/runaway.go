@@ -102,6 +102,14 @@ func (c *RequestCap) TakeReached() (a RunawayAction, ok bool) {
 	return c.rule().Action, true
 }
 
+// Reached returns what TakeReached will return. c may be nil.
+func (c *RequestCap) Reached() (a RunawayAction, ok bool) {
+	if c == nil || !c.reached.Load() || c.taken.Load() {
+		return 0, false
+	}
+	return c.rule().Action, true
+}
+
 // Reclass changes the class of further work of a command that has reached its cap, as its action requires.
 func (c *RequestCap) Reclass(class *Class) {
 	switch r := c.rule(); r.Action {

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageCount = StageDef{Name: "$count", Parse: parseCount, Constraints: Constraints{Blocking: true}, ShapesPlan: true,
+var stageCount = StageDef{Name: "$count", Names: []string{""}, Parse: parseCount, Constraints: Constraints{Blocking: true}, ShapesPlan: true,
 	Doc: "reference/operator/aggregation/count"}
 
 // countStage is $count: it counts documents, or with merge adds up the counts of the shards.

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageDensify = StageDef{Name: "$densify", Parse: parseDensify, Constraints: Constraints{Blocking: true, NotIn: InUpdate}, ShapesPlan: true,
+var stageDensify = StageDef{Name: "$densify", Names: []string{"field"}, Parse: parseDensify, Constraints: Constraints{Blocking: true, NotIn: InUpdate}, ShapesPlan: true,
 	Doc: "reference/operator/aggregation/densify", Since: "5.1"}
 
 // densifyStage is $densify: it adds documents for the values of a sequence that are missing in a field.

@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-var stageGeoNear = StageDef{Name: "$geoNear", Parse: parseGeoNear,
+var stageGeoNear = StageDef{Name: "$geoNear", Names: []string{"distanceField", "includeLocs", "key"}, Parse: parseGeoNear,
 	Constraints: Constraints{First: true, Blocking: true, NotIn: InFacet | InUpdate}, Behind: nearFirst, Selects: addsNothing,
 	Doc: "reference/operator/aggregation/geoNear"}
 

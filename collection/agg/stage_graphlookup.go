@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-var stageGraphLookup = reading(StageDef{Name: "$graphLookup",
+var stageGraphLookup = reading(StageDef{Name: "$graphLookup", Names: []string{"from", "connectFromField", "connectToField", "as", "depthField"},
 	Constraints: Constraints{NotIn: InUpdate, OneToOne: true, KeepsOrder: true}, Privileges: readsTarget,
 	Doc: "reference/operator/aggregation/graphLookup"}, readGraphLookup, parseGraphLookup)
 

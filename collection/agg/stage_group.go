@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-var stageGroup = StageDef{Name: "$group", OwnFields: true, Parse: parseGroup, Constraints: Constraints{Blocking: true}, ShapesPlan: true, InPlan: "GROUP",
+var stageGroup = StageDef{Name: "$group", OwnFields: true, NotOwn: "_id", Parse: parseGroup, Constraints: Constraints{Blocking: true}, ShapesPlan: true, InPlan: "GROUP",
 	Doc: "reference/operator/aggregation/group"}
 
 // groupMode is the kind of input and output of a $group.

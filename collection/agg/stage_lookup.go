@@ -14,7 +14,7 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-var stageLookup = reading(StageDef{Name: "$lookup",
+var stageLookup = reading(StageDef{Name: "$lookup", Names: []string{"from", "localField", "foreignField", "as"},
 	Constraints: Constraints{NotIn: InUpdate, OneToOne: true, KeepsOrder: true}, ShapesPlan: true, Privileges: readsTarget,
 	Doc: "reference/operator/aggregation/lookup"}, readLookup, parseLookup)
 

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageMatch = StageDef{Name: "$match", OwnFields: true, Parse: parseMatch,
+var stageMatch = StageDef{Name: "$match", OwnFields: true, Filters: true, Parse: parseMatch,
 	Constraints: Constraints{KeepsOrder: true}, AfterChanges: true, Behind: textFirst, Selects: always,
 	Doc: "reference/operator/aggregation/match"}
 

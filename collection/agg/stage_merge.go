@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/project"
 )
 
-var stageMerge = reading(StageDef{Name: "$merge",
+var stageMerge = reading(StageDef{Name: "$merge", Names: []string{"", "into"},
 	Constraints: Constraints{Last: true, Writes: true, Blocking: true, NotIn: placesOfWrites},
 	Privileges: []Privilege{{Action: "update", If: where((*mergeArgs).updates), Case: "unless whenMatched is keepExisting or fail"},
 		{Action: "insert", If: where((*mergeArgs).inserts), Case: "unless whenNotMatched is discard or fail"}},

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageOut = reading(StageDef{Name: "$out",
+var stageOut = reading(StageDef{Name: "$out", Names: []string{"", "db", "coll"},
 	Constraints: Constraints{Last: true, Writes: true, Blocking: true, NotIn: placesOfWrites}, Privileges: []Privilege{{Action: "insert"}, {Action: "remove"}},
 	Doc: "reference/operator/aggregation/out"}, readOut, parseOut)
 

@@ -21,7 +21,7 @@ var (
 		Doc: "reference/operator/aggregation/replaceWith", Since: "4.2"}
 	stageSet = StageDef{Name: "$set", OwnFields: true, Parse: parseTransform, Constraints: oneToOne, AfterChanges: true,
 		Doc: "reference/operator/aggregation/set", Since: "4.2"}
-	stageUnset = StageDef{Name: "$unset", Parse: parseTransform, Constraints: oneToOne, AfterChanges: true,
+	stageUnset = StageDef{Name: "$unset", Names: []string{""}, Parse: parseTransform, Constraints: oneToOne, AfterChanges: true,
 		Doc: "reference/operator/aggregation/unset", Since: "4.2"}
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageUnionWith = reading(StageDef{Name: "$unionWith",
+var stageUnionWith = reading(StageDef{Name: "$unionWith", Names: []string{"", "coll"},
 	Constraints: Constraints{NotIn: InUpdate | InTransaction}, Privileges: readsTarget,
 	Doc: "reference/operator/aggregation/unionWith", Since: "4.4"}, readUnionWith, parseUnionWith)
 

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageUnwind = StageDef{Name: "$unwind", Parse: parseUnwind, Constraints: Constraints{KeepsOrder: true},
+var stageUnwind = StageDef{Name: "$unwind", Names: []string{"includeArrayIndex"}, Parse: parseUnwind, Constraints: Constraints{KeepsOrder: true},
 	Doc: "reference/operator/aggregation/unwind"}
 
 // unwindStage is $unwind: it makes one document for each element of an array.

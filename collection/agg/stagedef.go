@@ -20,6 +20,13 @@ type StageDef struct {
 	// OwnFields reports that users choose the names of the argument's fields, as in $group, so that the same
 	// name may occur twice.
 	OwnFields bool
+	// NotOwn is the field of such an argument that has a meaning of its own, as _id in $group; "" for none.
+	NotOwn string
+	// Filters reports that the argument is a filter.
+	Filters bool
+	// Names lists the fields of the argument with the name of a collection or a field, which a query shape keeps; "" stands for the
+	// argument itself, if it is a string.
+	Names []string
 	// SameInput reports that the sub-pipelines read the stage's input, and no collection of their own.
 	SameInput bool
 	// Behind checks the stages before s and may reject s with its own error; nil for the usual rules.

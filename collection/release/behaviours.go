@@ -28,6 +28,8 @@ const (
 	RankNullAsMissing
 	SeriesOneNamespace
 	SphereVersion4
+	StatsOfCounts
+	StatsOfWrites
 	SubnormalsParse
 	TrimBounded
 	UpsertTooLarge
@@ -112,6 +114,16 @@ var Behaviours = [behaviours]Changed{
 		Since:  V8_3,
 		Says:   "A new 2dsphere index has version 4; until then 3, and 4 was refused.",
 		Source: "core/indexes/index-types/geospatial/2dsphere/2dsphere-index-versions",
+	},
+	StatsOfCounts: {
+		Since:  V8_3,
+		Says:   "$queryStats counts executions of count.",
+		Source: "reference/operator/aggregation/queryStats",
+	},
+	StatsOfWrites: {
+		Since:  V9_0,
+		Says:   "$queryStats counts executions of insert, update and delete, and shows its metrics in the groups cursor, queryExec, queryPlanner and writes.",
+		Source: "release-notes/9.0",
 	},
 	SubnormalsParse: {
 		Since:  V8_3,

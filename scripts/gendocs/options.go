@@ -25,7 +25,7 @@ type options struct {
 var withoutEffect = []options{
 	{file: "data/aggregate.go", commands: "aggregate", names: "fromMongos fromRouter needsMerge exchange isMapReduceCommand requestResumeToken", why: "messages from a mongos to its shards: there are no shards behind this server"},
 	{file: "data/aggregate.go", commands: "aggregate", names: "allowPartialResults", why: "a read of several partitions is complete or an error"},
-	{file: "data/aggregate.go", commands: "aggregate", names: "includeQueryStatsMetrics", why: "the reply has no such metrics; `customAction: \"GetRequestReport\"` has the costs by shape"},
+	{file: "data/aggregate.go", commands: "aggregate", names: "includeQueryStatsMetrics", why: "a message from a mongos to its shards: `$queryStats` has the metrics"},
 	{file: "data/applyops.go", commands: "applyOps", names: "allowAtomic count oplogApplicationMode", why: "entries are applied one after the other"},
 	{file: "data/bulkwrite.go", commands: "bulkWrite", names: "bypassEmptyTsReplacement", why: "a message from a mongos to its shards"},
 	{file: "data/count.go", commands: "count", names: "fields queryMetadata", why: "MongoDB ignores them as well"},

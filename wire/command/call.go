@@ -16,6 +16,7 @@ import (
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/concern"
+	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/operations"
 	"github.com/cantledb/cantle/wire/session"
 )
@@ -65,6 +66,10 @@ type Call struct {
 	// hottestNamed is true once an error of the command names the shard key value with the highest charges.
 	hottestNamed bool
 	Page         Page // the batch that a getMore returns
+	// Run is the execution to which the command belongs, if $queryStats counts it; else nil.
+	Run cursor.Observer
+	// Returned is the number of documents in the batch of the reply.
+	Returned int64
 
 	BodyAt int // the offset in the reply where its elements begin
 

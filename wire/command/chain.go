@@ -184,6 +184,9 @@ func (s *Server) run(c *Call) error {
 		return err
 	}
 	s.Profiler.Begin(c)
+	if c.sampled() {
+		c.Run = s.Planner.Sample(c)
+	}
 	c.began = true
 	through := false
 	defer func() {

@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/explained"
 )
@@ -60,6 +61,9 @@ type Def struct {
 	// Unstable lists the arguments of a Stable command that version 1 of the stable API lacks.
 	// Manual: reference/stable-api, and the pages of the commands.
 	Unstable []string
+	// Stats reports whether $queryStats of a release counts the command; nil for never.
+	// Manual: reference/operator/aggregation/queryStats.
+	Stats func(release.Release) bool
 	// Since is the first release of MongoDB that has the command, such as "8.2"; "" if that release is older
 	// than 3.6 or the manual does not name it.
 	Since string

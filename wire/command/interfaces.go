@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/history"
 	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/explained"
 )
 
@@ -101,6 +102,11 @@ type Planner interface {
 	NoteRunaway(c *Call, e *ratelimit.CapReached)
 	// WatchList visits the query settings that limit or refuse reads, of which an example is stored.
 	WatchList(visit func(Watch))
+	// Sample begins the record of an execution that $queryStats counts; nil if its command cannot be read. It has no effect on
+	// the command.
+	Sample(c *Call) cursor.Observer
+	// AppendStats appends the section metrics.queryStats of serverStatus.
+	AppendStats(b *bson.Builder)
 	// Explain replies with the plan of a command.
 	Explain(c *Call, x *explained.Explained) error
 }
@@ -167,6 +173,8 @@ func (absent) ApplySettings(*Call, *explained.Explained) error   { return nil }
 func (absent) NoteRunaway(*Call, *ratelimit.CapReached)          {}
 func (absent) RunawayWatch() (int64, time.Duration, string)      { return 0, 0, "" }
 func (absent) WatchList(func(Watch))                             {}
+func (absent) AppendStats(*bson.Builder)                         {}
+func (absent) Sample(*Call) cursor.Observer                      { return nil }
 func (absent) Explain(*Call, *explained.Explained) error         { return nil }
 func (absent) Dropped(collection.Namespace)                      {}
 func (absent) RequestUnits(string) (all, app ratelimit.MicroRU, then ratelimit.RunawayRule) {

@@ -61,6 +61,7 @@ func (c *Call) OpenCursor(o cursor.Options, src cursor.Source, size int, single 
 	}
 	b.End()
 	c.Server.Stats.Returned.Add(int64(n))
+	c.Returned += int64(n)
 	id := cursor.ID(0)
 	if more && !single {
 		o.Session, o.TxnNumber, o.User, o.Conn = c.Args.ID, -1, c.ConnState.User, c.Conn.ID()
@@ -68,7 +69,7 @@ func (c *Call) OpenCursor(o cursor.Options, src cursor.Source, size int, single 
 		if c.Args.InTxn {
 			o.TxnNumber = c.Args.TxnNumber
 		}
-		o.Command, o.Needed = c.Body, c.needed()
+		o.Command, o.Needed, o.Observer = c.Body, c.needed(), c.Run
 		if d, limited, _ := c.timeLimit(); limited && !c.Body.Get("maxTimeMS").IsNullish() && !o.AwaitData {
 			o.TimeLeft = max(1, d-c.Cluster.Now().Sub(c.Start))
 		}

@@ -126,6 +126,14 @@ func (c *Call) TakeRunaway() (a ratelimit.RunawayAction, ok bool) {
 	return c.Op.Cap.TakeReached()
 }
 
+// Runaway returns what TakeRunaway will return.
+func (c *Call) Runaway() (a ratelimit.RunawayAction, ok bool) {
+	if c.Page.Opened != nil {
+		return c.Page.Cap.Reached()
+	}
+	return c.Op.Cap.Reached()
+}
+
 // maySetThroughput reports whether the user may set the RU/s of ns.
 func (c *Call) maySetThroughput(ns collection.Namespace) bool {
 	return !c.Server.RequireAuth || c.ConnState.Login.Allows().May(auth.SetThroughput, ns)

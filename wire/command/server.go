@@ -124,6 +124,7 @@ type Server struct {
 	Charges  charges
 	callers  ratelimit.CallerTable
 
+	Sampling       StatsSampling          // the executions that $queryStats counts
 	ChargeReplies  atomic.Bool            // every reply contains the charge of its command: the parameter replyCharge
 	Lowered        atomic.Pointer[string] // the feature compatibility version, if it was lowered, else nil; see FeatureVersion
 	Unmetered      atomic.Bool            // noMeteringPoint
@@ -169,6 +170,7 @@ func New(cfg Config) *Server {
 	s.Authenticator, s.Settings, s.FailPoints, s.WriteGate = absent{}, absent{}, absent{}, absent{}
 	s.Profiler, s.Usage, s.Planner, s.Sharding = absent{}, absent{}, absent{}, absent{}
 	s.Memory.Init()
+	s.Sampling.init()
 	if s.Account == nil {
 		s.Account = cosmos.NewAccount()
 	}

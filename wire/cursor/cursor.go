@@ -33,6 +33,16 @@ type Waiter interface {
 	Wait(ctx context.Context) error
 }
 
+// Observer follows a cursor from one command to the next. Its methods may be called by several goroutines.
+type Observer interface {
+	// Opened is called when the cursor has been registered.
+	Opened()
+	// Used is called when a getMore has checked the cursor out.
+	Used()
+	// Closed is called once, when the source of the cursor has been closed.
+	Closed()
+}
+
 // Options describe a cursor when it is opened.
 type Options struct {
 	Namespace collection.Namespace
@@ -54,6 +64,8 @@ type Options struct {
 	Command bson.Raw
 	// Needed holds the privileges that the user needs for the cursor; each getMore checks them again.
 	Needed []auth.Needed
+	// Observer is nil for none.
+	Observer Observer
 	// Values is data of the command that opened the cursor, for its getMores, if the Source does not hold it.
 	Values any
 }
@@ -116,8 +128,16 @@ func (c *Cursor) Append(ctx context.Context, b *bson.Builder, max, maxBytes int)
 func (c *Cursor) close() {
 	c.use.Lock()
 	defer c.use.Unlock()
+	c.end()
+}
+
+// end closes the source. The caller holds use.
+func (c *Cursor) end() {
 	c.closed = true
 	c.source.Close()
+	if o := c.Options.Observer; o != nil {
+		o.Closed()
+	}
 }
 
 // check returns an error unless the getMore a has the namespace, the user, the session and the transaction with

@@ -93,6 +93,9 @@ func (r *Registry) Add(o Options, src Source, interrupt func(error)) (*Cursor, e
 	r.cursors[c.ID] = c
 	r.budget.count(c, cursorBytes)
 	r.stats.Opened++
+	if o.Observer != nil {
+		o.Observer.Opened()
+	}
 	return c, nil
 }
 
@@ -139,6 +142,9 @@ func (r *Registry) Checkout(id ID, a Access) (*Cursor, error) {
 		return nil, err
 	}
 	c.use.Lock() // waits at most for Park
+	if o := c.Options.Observer; o != nil {
+		o.Used()
+	}
 	return c, nil
 }
 
@@ -173,8 +179,7 @@ func (c *Cursor) Checkin(n int, more bool) ID {
 	crowded := r.budget.warm.Len() > warm
 	r.mu.Unlock()
 	if dead {
-		c.closed = true
-		c.source.Close()
+		c.end()
 	}
 	c.use.Unlock()
 	for _, f := range rest {

@@ -47,6 +47,7 @@ var stageLines = split(`
 {$project: {s: 1, a: {$literal: 1}}}
 {$querySettings: {showDebugQueryShape: true}} on admin
 {$queryStats: {}} on admin
+{$queryStats: {transformIdentifiers: {algorithm: "hmac-sha-256", hmacKey: {$binary: {base64: "MTI=", subType: "08"}}}}} on admin
 {$rankFusion: {input: {pipelines: {x: [{$sort: {x: -1}}], y: [{$sort: {_id: -1}}]}}}}
 {$redact: {$cond: [true, "$$KEEP", "$$PRUNE"]}}
 {$replaceRoot: {newRoot: {a: "$$ROOT"}}}

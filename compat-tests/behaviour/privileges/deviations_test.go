@@ -32,7 +32,7 @@ var deviations = []deviation{
 	{"listIndexes", "admin.system.users", "userAdminAnyDatabase", "who may make indexes there may list them"},
 	{ofUsers, "config.|local.", "userAdminAnyDatabase restore root", "who makes users everywhere may let them read config and local, which monitoring agents ask for"},
 	{"$querySettings|setQuerySettings|removeQuerySettings|$listSampledQueries", "", "clusterAdmin clusterManager clusterMonitor root", "the pages of these name clusterManager or clusterMonitor, the page of the roles does not"},
-	{"$queryStats|$shardedDataDistribution|getFreeMonitoringStatus|getShardVersion|getShardMap|getClusterParameter", "", "clusterAdmin clusterManager clusterMonitor root",
+	{"$queryStats*|$shardedDataDistribution|getFreeMonitoringStatus|getShardVersion|getShardMap|getClusterParameter", "", "clusterAdmin clusterManager clusterMonitor root",
 		"what monitors and managers of clusters read in the releases that have it; it tells of the cluster, not of data"},
 	{"dropConnections|setUserWriteBlockMode", "", "clusterAdmin hostManager root", "whoever may shut the server down may do the lesser"},
 	{"updateRole", "own.|admin.", "dbOwner userAdmin", "a role of a database outside of admin is about that database alone, and who may revoke roles in admin can give itself all; so that of the role's database is enough"},

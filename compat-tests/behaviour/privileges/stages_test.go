@@ -46,6 +46,8 @@ var stages = []request{
 	{"$project", `{$project: {a: 1}}`, "find @ns"},
 	{"$querySettings", admin(`{$querySettings: {}}`), "querySettings cluster"},
 	{"$queryStats", admin(`{$queryStats: {}}`), "queryStatsRead cluster"},
+	{"$queryStats (transformed)", admin(`{$queryStats: {transformIdentifiers: {algorithm: "hmac-sha-256", hmacKey: {$binary: {base64: "MTI=", subType: "08"}}}}}`),
+		"queryStatsRead cluster, queryStatsReadTransformed cluster"},
 	{"$rankFusion", `{$rankFusion: {input: {pipelines: {x: [{$sort: {a: -1}}]}}}}`, "find @ns"},
 	{"$redact", `{$redact: "$$KEEP"}`, "find @ns"},
 	{"$replaceRoot", `{$replaceRoot: {newRoot: {}}}`, "find @ns"},

@@ -120,7 +120,7 @@ func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cu
 			cur.Checkin(0, false)
 		}
 	}()
-	c.Page.Opened = cur.Options.Command
+	c.Page.Opened, c.Run = cur.Options.Command, cur.Options.Observer
 	if err = c.MayStill(cur.Options.Needed); err == nil {
 		err = c.SameAPIAsOpened(cur.Options.Command)
 	}
@@ -183,6 +183,7 @@ func appendBatch(c *command.Call, b *bson.Builder, cur *cursor.Cursor, size int)
 	}
 	addReceipt(c, cur, before)
 	c.Server.Stats.Returned.Add(int64(n))
+	c.Returned += int64(n)
 	b.End()
 	if t, ok := cur.Source().(command.TokenAppender); ok {
 		t.AppendToken(b)

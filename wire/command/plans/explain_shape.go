@@ -28,7 +28,7 @@ func planShape(c *command.Call, x *explained.Explained) bson.Raw {
 	b := bson.NewBuilder(nil)
 	if f, err := match.Parse(c.Env(), filterOf(x)); err == nil {
 		if f, err = match.NormalizeInterruptible(c.Env(), f); err == nil {
-			b.Raw("filter", shaper{env: c.Env(), plan: true}.doc(match.String(f)))
+			b.Raw("filter", shaper{env: c.Env(), plan: true, filter: true}.doc(match.String(f)))
 		}
 	}
 	if !x.Find.Sort.IsEmpty() {
@@ -44,7 +44,7 @@ func planShape(c *command.Call, x *explained.Explained) bson.Raw {
 		for _, s := range x.Pipeline.Stages {
 			f, _ := s.First()
 			if def := agg.FindStage(string(f.Name)); def != nil && def.ShapesPlan {
-				b.Raw("stage", shaper{env: c.Env()}.doc(s))
+				b.Raw("stage", shaper{env: c.Env()}.stage(s))
 			}
 		}
 	}
@@ -73,10 +73,10 @@ func queryShape(c *command.Call, x *explained.Explained) (bson.Raw, error) {
 			return nil, err
 		}
 		field := "filter"
-		if len(x.Keys) > 0 {
+		if len(x.Keys) > 0 || x.Stage == countStage {
 			field = "query"
 		}
-		b.Raw(field, shaper{env: c.Env()}.doc(match.String(f)))
+		b.Raw(field, shaper{env: c.Env(), filter: true}.doc(match.String(f)))
 	}
 	for _, part := range []struct {
 		name string
@@ -89,7 +89,7 @@ func queryShape(c *command.Call, x *explained.Explained) (bson.Raw, error) {
 	if x.Find.Limit > 0 {
 		b.String("limit", "?number")
 	}
-	if x.Find.Skip > 0 {
+	if x.Find.Skip > 0 || x.Skipped > 0 {
 		b.String("skip", "?number")
 	}
 	if env := c.Env(); env.Collation != nil {
@@ -98,7 +98,7 @@ func queryShape(c *command.Call, x *explained.Explained) (bson.Raw, error) {
 	if x.Pipeline != nil {
 		b.BeginArray("pipeline")
 		for _, s := range x.Pipeline.Stages {
-			b.Raw("", shaper{env: c.Env()}.doc(s))
+			b.Raw("", shaper{env: c.Env()}.stage(s))
 		}
 		b.End()
 	}
@@ -127,8 +127,56 @@ func sortedFields(d bson.Raw) bson.Raw {
 
 // shaper removes the values from filters, expressions and stages.
 type shaper struct {
-	env  *mql.Env
-	plan bool // for the plan's shape
+	env    *mql.Env
+	plan   bool // for the plan's shape
+	filter bool // within a filter, where a string that begins with $ is a value; elsewhere it is a path
+}
+
+// countStage is the Stage of a count that is explained.
+const countStage = "COUNT"
+
+// stage returns a stage of a pipeline without its values.
+func (s shaper) stage(d bson.Raw) bson.Raw {
+	f, ok := d.First()
+	if !ok {
+		return d
+	}
+	name, arg := string(f.Name), f.Value
+	def := agg.FindStage(name)
+	if def == nil || def.Filters {
+		s.filter = def != nil
+		return s.doc(d)
+	}
+	b := bson.NewBuilder(nil)
+	args, isDoc := arg.Doc()
+	switch {
+	case arg.Type == bson.TypeString && slices.Contains(def.Names, ""):
+		b.Value(name, arg)
+	case arg.Type == bson.TypeDocument && isDoc && (def.Names != nil || def.SameInput):
+		b.BeginDoc(name)
+		for it := args.Iter(); it.Next(); {
+			field := string(it.Name)
+			list, isList := it.Value.Array()
+			switch {
+			case it.Value.Type == bson.TypeString && slices.Contains(def.Names, field):
+				b.ValueBytes(it.Name, it.Value)
+			case isList && (field == "pipeline" || def.SameInput):
+				b.BeginArrayBytes(it.Name)
+				for v := range list.Values() {
+					if inner, ok := v.Doc(); ok && s.env.Tick() == nil {
+						b.Raw("", s.stage(inner))
+					}
+				}
+				b.End()
+			default:
+				b.ValueBytes(it.Name, s.value(field, it.Value))
+			}
+		}
+		b.End()
+	default:
+		return s.doc(d)
+	}
+	return b.Doc()
 }
 
 // doc returns a document without its values.
@@ -159,6 +207,7 @@ func (s shaper) value(name string, v bson.Value) bson.Value {
 		if s.plan {
 			return mark("?")
 		}
+		s.filter = false
 	case "$in", "$nin", "$mod":
 		return mark("?array")
 	case "$const", "$literal":
@@ -168,15 +217,28 @@ func (s shaper) value(name string, v bson.Value) bson.Value {
 		return s.doc(d).Value()
 	}
 	if list, ok := v.Array(); ok {
+		if s.filter && !s.plan && !holdsFilters(list) {
+			return mark("?array")
+		}
 		return s.list(name, list)
 	}
-	if text, ok := v.Str(); ok && strings.HasPrefix(text, "$") {
+	if text, ok := v.Str(); ok && !s.filter && strings.HasPrefix(text, "$") {
 		return v // a path
 	}
 	if v.IsNumber() && !s.plan {
 		return mark("?number") // drivers choose the type by the value
 	}
 	return mark("?" + v.Type.String())
+}
+
+// holdsFilters reports whether an array in a filter has operators or filters in place of values.
+func holdsFilters(list bson.Raw) bool {
+	for v := range list.Values() {
+		if v.Type == bson.TypeDocument {
+			return true
+		}
+	}
+	return list.IsEmpty()
 }
 
 // list returns an array with placeholders for its values. For the plan cache shape, the branches of the logical

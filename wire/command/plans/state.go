@@ -7,6 +7,7 @@ type State struct {
 	*command.Server
 	querySettings querySettings // the settings of all shapes
 	watch         runawayWatch
+	stats         queryStats
 }
 
 // New returns the room, and joins it to the server.

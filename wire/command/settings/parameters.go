@@ -112,9 +112,10 @@ func paramTable() []paramDef {
 		{name: "internalQueryPlannerEnableIndexIntersection", kind: paramBool, when: always, num: 1},
 		{name: "internalQueryPlannerGenerateCoveredWholeIndexScans", kind: paramBool, when: always},
 		{name: "internalQueryPlannerMaxIndexedSolutions", kind: paramInt, when: always, num: 64, max: math.MaxInt32},
-		{name: "internalQueryStatsRateLimit", kind: paramInt, when: always, min: -1, max: math.MaxInt32},
-		{name: "internalQueryStatsSampleRate", kind: paramDouble, when: always, num: 0.01, max: 1},
-		{name: "internalQueryStatsWriteCmdSampleRate", kind: paramDouble, when: always, num: 0.01, max: 1},
+		{name: "internalQueryStatsCacheSize", kind: paramComputed, when: always, value: appendStatsBytes, set: setStatsBytes},
+		{name: "internalQueryStatsRateLimit", kind: paramInt, when: always, min: -1, max: math.MaxInt32, apply: func(s *State, n float64) { s.Sampling.SetPerSecond(n) }},
+		{name: "internalQueryStatsSampleRate", kind: paramDouble, when: always, num: command.StatsShare, max: 1, apply: func(s *State, n float64) { s.Sampling.SetReads(n) }},
+		{name: "internalQueryStatsWriteCmdSampleRate", kind: paramDouble, when: always, num: command.StatsShare, max: 1, apply: func(s *State, n float64) { s.Sampling.SetWrites(n) }},
 		{name: "javascriptProtection", kind: paramBool, when: atStartup},
 		{name: "localLogicalSessionTimeoutMinutes", kind: paramComputed, when: atStartup, value: func(s *State, c *command.Call, name string) {
 			c.Reply.Int32(name, int32(s.Sessions.IdleMax()/time.Minute))

@@ -24,9 +24,3 @@ func (s *State) currentOpDocs(o *cluster.Op, _ collection.Namespace, spec bson.R
 	}
 	return s.allServers(o.Env.Context(), a), nil
 }
-
-// queryStatsDocs returns the documents of the stage $queryStats: none, because the server collects no query
-// statistics.
-func (s *State) queryStatsDocs(*cluster.Op, collection.Namespace, bson.Raw) ([]bson.Raw, error) {
-	return nil, nil
-}

@@ -5,7 +5,7 @@
 // The room holds the latencies, the counters of top for each collection, the profiler's levels, the lock of fsync,
 // the block of users' writes, and the arguments of autoCompact. It observes each command that begins, for the
 // profiler, and each command that ends. The room implements command.WriteGate and command.Profiler, and provides the
-// stages $currentOp and $queryStats and the collections admin.system.version, local.oplog.rs (without its documents),
+// stage $currentOp and the collections admin.system.version, local.oplog.rs (without its documents),
 // local.startup_log and local.system.replset.
 //
 // Invariants: counters are counted where the counted event happens; this package counts only completed commands.

@@ -29,7 +29,6 @@ func (s *State) join() {
 	)
 	s.Stages.Add(
 		virtual.Stage{Name: "$currentOp", Docs: s.currentOpDocs},
-		virtual.Stage{Name: "$queryStats", Docs: s.queryStatsDocs},
 	)
 }
 

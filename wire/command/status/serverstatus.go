@@ -290,6 +290,7 @@ func (s *State) statusMetrics(c *command.Call, b *bson.Builder) {
 	}
 	s.queryMemory.appendTo(c, b)
 	b.End()
+	s.Planner.AppendStats(b)
 	b.BeginDoc("queryExecutor")
 	b.Int64("scannedObjects", c.Server.Stats.Loaded.Load())
 	b.End()
