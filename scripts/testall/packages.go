@@ -16,8 +16,9 @@ const module = "github.com/cantledb/cantle"
 
 // Packages of tests that start servers, by the last part of their path.
 var (
-	// foreignSuites are the own tests of drivers and of programs.
-	foreignSuites = []string{"driverspecs", "nodesuite", "programs", "pymongosuite"}
+	// driverSuites are the own tests of drivers, foreignSuites those of drivers and of programs.
+	driverSuites  = []string{"driverspecs", "nodesuite", "pymongosuite"}
+	foreignSuites = append([]string{"programs"}, driverSuites...)
 	// clusterProcesses run servers as processes over a simulated cluster.
 	clusterProcesses = []string{"processes"}
 	// longest lists the packages whose tests take longest. They are started first, so that none is left alone at the
@@ -25,6 +26,9 @@ var (
 	longest = []string{"memory", "inprocess", "differential", "fulldisk", "disk", "abuse", "simulation", "cases", "console", "crash", "authfuzz",
 		"isolation", "tools", "language", "upgrade", "spill", "bench", "driver", "pages", "expr", "tikvkv", "cli", "pebblekv", "jobs", "agg", "rooms"}
 )
+
+// newestRelease is the newest release of MongoDB as which servers answer. The own tests of drivers run against it, too.
+const newestRelease = "9.0"
 
 // clientPrograms is the package that installs and runs other languages' drivers. It is run in a step of its own,
 // clients, because it compiles much.
@@ -76,14 +80,18 @@ func (r *run) listed(keep func(pkg string) bool) ([]string, error) {
 	return packages, nil
 }
 
-// testPackages runs the tests of the packages that keep accepts.
-func (r *run) testPackages(keep func(pkg string) bool, flags []string) error {
+// testPackages runs the tests of the packages that keep accepts. own are flags of the tests themselves.
+func (r *run) testPackages(keep func(pkg string) bool, flags []string, own ...string) error {
 	packages, err := r.listed(keep)
 	if err != nil {
 		return err
 	}
 	args := []string{"test", "-json", "-tags", r.tags, "-vet=off", r.hang()}
-	return r.test(append(append(args, flags...), packages...)...)
+	args = append(append(args, flags...), packages...)
+	if len(own) > 0 {
+		args = append(append(args, "-args"), own...)
+	}
+	return r.test(args...)
 }
 
 // hang returns the flag of go test that ends a package that hangs, and prints its stacks. Its time, 3 hours or 24 at

@@ -54,7 +54,7 @@ var steps = []step{
 	{"staticcheck", "staticcheck", change, night, beside, nil, (*run).staticcheck},
 	{"vulnerable", "govulncheck, where its database can be reached", change, night, beside, nil, (*run).vulnerable},
 	{"history", "what the messages of new commits say, and go vet of each", change, night, beside, []string{"build"}, (*run).history},
-	{"suites", "the own tests of drivers: Go, Node, PyMongo", night, night, mainLine, []string{"mongosh"}, (*run).suites},
+	{"suites", "the own tests of drivers: Go, Node, PyMongo, at the default release and at 9.0", night, night, mainLine, []string{"mongosh"}, (*run).suites},
 	{"cluster", "suites over simulated TiKV clusters in which everything goes wrong, and servers as processes over one", night, night, mainLine, nil, (*run).cluster},
 	{"fuzz", "every fuzz target for five minutes; without --long, if it is named by --only, 500 inputs", night, night, mainLine, nil, (*run).fuzz},
 	{"soak", "the fault programme's nightly column; --rows and --part for some of it", night, night, mainLine, nil, (*run).soak},

@@ -137,11 +137,13 @@ func (r *run) clients() error {
 	return r.testPackages(among(clientPrograms), nil)
 }
 
-// suites runs the own tests of drivers and of programs.
+// suites runs the own tests of drivers and of programs, and those of drivers once more against servers of the newest release.
 func (r *run) suites() error {
 	r.use(testedBinary)
 	r.useLength()
-	return r.testPackages(among(foreignSuites...), waitingFlags())
+	return errors.Join(
+		r.testPackages(among(foreignSuites...), waitingFlags()),
+		r.testPackages(among(driverSuites...), waitingFlags(), "-compat="+newestRelease))
 }
 
 // artefacts is the step that makes a release for this machine and uses it. The program that makes releases is a

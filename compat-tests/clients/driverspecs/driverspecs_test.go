@@ -64,7 +64,7 @@ func TestDriverSpecs(t *testing.T) {
 
 // judge runs a suite against a server of its own.
 func (s suite) judge(t *testing.T, top *topology, dir, program string, score *scoreboard.Scoring) {
-	server := harness.Start(t, harness.Options{Args: slices.Concat(top.args, []string{"--enable-test-commands"}), Servers: top.servers})
+	server := harness.Start(t, harness.Options{Args: scoreboard.ServerArgs(slices.Concat(top.args, []string{"--enable-test-commands"})...), Servers: top.servers})
 	uri := top.uri(t, server)
 	env := []string{"MONGODB_URI=" + uri}
 	if top.all != nil {

@@ -30,7 +30,7 @@ func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.Runner {
 	if r.On == scoreboard.ReplicaSet {
 		args = []string{"--enable-test-commands", "--replica-set", "rs0"}
 	}
-	server := harness.Start(t, harness.Options{Args: args})
+	server := harness.Start(t, harness.Options{Args: scoreboard.ServerArgs(args...)})
 	uri, err := url.Parse(server.URI)
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ const startTriesMax = 5
 // start starts a server for a run of PyMongo's tests, and returns the runner of the tests in dir against that server.
 func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.Runner {
 	t.Helper()
-	server := harness.StartRetry(t, func() harness.Options { return harness.Options{Args: args(t, r, dir)} }, startTriesMax)
+	server := harness.StartRetry(t, func() harness.Options { return harness.Options{Args: scoreboard.ServerArgs(args(t, r, dir)...)} }, startTriesMax)
 	uri, err := url.Parse(server.URI)
 	if err != nil {
 		t.Fatal(err)
