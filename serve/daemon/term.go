@@ -32,6 +32,9 @@ func (d *Daemon) takeStanding(ctx context.Context) error {
 		return err
 	}
 	follow := d.cfg.Follow
+	if s != nil && s.State == backup.Restored {
+		d.term, s = s.Term.Number, nil
+	}
 	if s != nil && s.State == backup.Primary {
 		if err := d.startPromoted(s); err != nil {
 			return err
@@ -88,16 +91,32 @@ func (d *Daemon) examineTerms(ctx context.Context, s *backup.Standing) (*backup.
 	}
 	ctx, cancel := context.WithTimeout(ctx, termTimeout)
 	defer cancel()
-	newest, deposed, err := backup.Terms(ctx, a, d.cfg.storeFolder())
+	t, err := backup.ReadTerms(ctx, a, d.cfg.storeFolder())
 	switch {
 	case err != nil: // the first backup reports the error
 		return s, nil
-	case deposed != nil:
-		return d.keepDeposed(*deposed, a.Location())
-	case s == nil: // restored after a promotion: drivers take the newest term for the primary's
-		d.term = newest
+	case t.Deposed != nil:
+		return d.keepDeposed(*t.Deposed, a.Location())
+	case s != nil:
+		return s, nil
+	case t.Other != nil:
+		return nil, d.refusePlace(a.Location(), t.Other)
+	case d.term > t.Newest: // restored after promotions in another place
+		err = backup.KeepTerm(ctx, a, d.term)
 	}
-	return s, nil
+	d.term = max(d.term, t.Newest)
+	if err != nil {
+		d.log.Warn().Err(err).Str("to", a.Location()).Msg("the term of the restored server could not be recorded in the place of backups; the next start tries it again")
+	}
+	return nil, nil
+}
+
+// refusePlace returns the error of the start of a server that would be a second primary in a place of backups: its data were restored, or
+// are new, and another server was promoted in that place.
+func (d *Daemon) refusePlace(location string, t *backup.Term) error {
+	return fmt.Errorf("--backup-to: the place %s has the backups of another server, %s, which was promoted at %s, and the database in %s is not that server's. "+
+		"To continue with the newest state of that place, follow it in a new folder (cantle follow %s --data …) and promote that server (cantle promote): then the other one is fenced. "+
+		"To continue with the database in %s, give it a place of backups of its own", location, t.By, t.Begun.Format(time.RFC3339), d.cfg.Data, location, d.cfg.Data)
 }
 
 // examineFollowed returns the new standing of a server that is to follow one which was promoted in its place before it noticed that;

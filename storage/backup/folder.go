@@ -216,7 +216,7 @@ func openForWriting(ctx context.Context, a Archive) (*Folder, error) {
 	return f, nil
 }
 
-// begin makes a backup folder of an archive that has no files but other backup folders. Errors: ErrForeign; errors of
+// begin makes a backup folder of an archive that has no files but terms and other backup folders. Errors: ErrForeign; errors of
 // the archive.
 func begin(ctx context.Context, a Archive) error {
 	entries, err := a.List(ctx, "")
@@ -224,7 +224,7 @@ func begin(ctx context.Context, a Archive) error {
 		return err
 	}
 	for _, e := range entries {
-		if e.Name == lockName || e.Name == markerName+partSuffix || e.Name == lostFound {
+		if e.Name == lockName || e.Name == markerName+partSuffix || e.Name == lostFound || isTerm(e.Name) {
 			continue
 		}
 		if inner, err := isFolder(ctx, a.Within(e.Name)); err != nil || !inner {

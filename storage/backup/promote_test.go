@@ -120,8 +120,8 @@ func TestPromote(t *testing.T) {
 	if _, err := Take(t.Context(), w.src(), a, Options{Program: "test", Now: time.Now}); !errors.As(err, &deposed) {
 		t.Errorf("a backup of the former primary: %v", err)
 	}
-	if newest, d, err := Terms(t.Context(), a, w.src().Folder()); err != nil || newest != 2 || d == nil || *d != term {
-		t.Errorf("the terms at the start of the former primary: %d, %v, %v", newest, d, err)
+	if all, err := ReadTerms(t.Context(), a, w.src().Folder()); err != nil || all.Newest != 2 || all.Deposed == nil || *all.Deposed != term || all.Other != nil {
+		t.Errorf("the terms at the start of the former primary: %+v, %v", all, err)
 	}
 	if err := other.f.Promote(t.Context(), "third"); !errors.Is(err, ErrTimeline) {
 		t.Errorf("the promotion of the second follower: %v", err)
@@ -130,8 +130,21 @@ func TestPromote(t *testing.T) {
 	if err := other.f.lookForTimelines(t.Context()); !errors.Is(err, ErrTimeline) || !errors.As(err, &deposed) {
 		t.Errorf("the second follower: %v", err)
 	}
-	if newest, d, err := Terms(t.Context(), a, c.dir); err != nil || newest != 2 || d != nil {
-		t.Errorf("the terms at the start of the new primary: %d, %v, %v", newest, d, err)
+	if all, err := ReadTerms(t.Context(), a, c.dir); err != nil || all.Newest != 2 || all.Deposed != nil || all.Other != nil {
+		t.Errorf("the terms at the start of the new primary: %+v, %v", all, err)
+	}
+	if all, err := ReadTerms(t.Context(), a, t.TempDir()); err != nil || all.Other == nil || *all.Other != term {
+		t.Errorf("the terms at the start of a restored server: %+v, %v", all, err)
+	}
+	place := InFolder(filepath.Join(t.TempDir(), "other"))
+	if err := errors.Join(KeepTerm(t.Context(), place, 2), KeepTerm(t.Context(), place, 2)); err != nil {
+		t.Error(err)
+	}
+	if _, err := Take(t.Context(), w.src(), place, Options{Program: "test", Now: time.Now}); err != nil {
+		t.Errorf("a backup in a place with the term of another one: %v", err)
+	}
+	if all, err := ReadTerms(t.Context(), place, t.TempDir()); err != nil || all.Newest != 2 || all.Other != nil {
+		t.Errorf("the terms of a place with the term of another one: %+v, %v", all, err)
 	}
 }
 

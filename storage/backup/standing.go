@@ -18,6 +18,7 @@ const (
 	Promoting = "promoting" // the promotion is recorded, and perhaps begun in the archive
 	Primary   = "primary"   // the server was promoted
 	Deposed   = "deposed"   // another server was promoted in its place
+	Restored  = "restored"  // the data were restored from the archive, whose newest term it was
 )
 
 // Standing records, in a data folder, the term that concerns it last. A folder without one belongs to a server that was

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -107,24 +109,65 @@ func deposing(terms []Term, timeline string) *Term {
 	return nil
 }
 
-// Terms returns the number of the newest term of an archive, and the term by which the server with the store in the folder dir is
-// the primary no more, nil if it still is or never was. Errors: errors of the archive and of the file system.
-func Terms(ctx context.Context, a Archive, dir string) (newest int64, deposed *Term, err error) {
+// Terms are the terms of an archive, as far as they concern the server with one store.
+type Terms struct {
+	Newest  int64 // number; FirstTerm without promotions
+	Deposed *Term // the term by which the server is the primary no more; nil = it still is, or never was
+	// Other is the newest term of an archive into which the store has never been backed up: its primary is another server. nil = none
+	Other *Term
+}
+
+// ReadTerms returns the terms of an archive for the server with the store in the folder dir. Errors: errors of the archive and of
+// the file system.
+func ReadTerms(ctx context.Context, a Archive, dir string) (t Terms, err error) {
+	t.Newest = FirstTerm
 	all, err := terms(ctx, a)
-	switch {
-	case errors.Is(err, ErrNoBackup):
-		return FirstTerm, nil, nil
-	case err != nil:
-		return 0, nil, err
-	case len(all) == 0:
-		return FirstTerm, nil, nil
+	if errors.Is(err, ErrNoBackup) {
+		return t, nil
 	}
-	newest = all[len(all)-1].Number
+	if err != nil || len(all) == 0 {
+		return t, err
+	}
+	t.Newest = all[len(all)-1].Number
 	id, err := storedIdentity(keptFolder(dir))
-	if err != nil || id == nil {
-		return newest, nil, err
+	if err != nil {
+		return t, err
 	}
-	return newest, deposing(all, id.Timeline), nil
+	if id != nil {
+		t.Deposed = deposing(all, id.Timeline)
+		return t, nil
+	}
+	for i := range all {
+		if all[i].Timeline != "" { // not void
+			t.Other = &all[i]
+		}
+	}
+	return t, nil
+}
+
+// KeepTerm begins void terms in an archive up to one with a number, so that promotions of followers have higher ones. Drivers of the clients
+// of a restored server have seen the terms of the archive that it was restored from.
+func KeepTerm(ctx context.Context, a Archive, number int64) error {
+	if err := a.Prepare(ctx); err != nil {
+		return err
+	}
+	void := Term{Number: number}
+	err := void.claim(ctx, a)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// NewestTerm returns the number of the newest term of a backup folder; FirstTerm without promotions.
+func (f *Folder) NewestTerm() (newest int64) {
+	newest = FirstTerm
+	for _, name := range f.terms {
+		if n, err := strconv.ParseInt(strings.TrimPrefix(name, termPrefix), 10, 64); err == nil {
+			newest = max(newest, n)
+		}
+	}
+	return newest
 }
 
 // claim begins a term. Errors: fs.ErrExist if another server has begun one of that number.

@@ -67,6 +67,12 @@ func restoreWhole(ctx context.Context, a restoreArgs, s Streams) error {
 	if err := os.Rename(unfinished, storeOf(a.data)); err != nil {
 		return err
 	}
+	if n := folder.NewestTerm(); n > backup.FirstTerm {
+		kept := backup.Standing{State: backup.Restored, Archive: folder.Location(), Term: backup.Term{Number: n}}
+		if err := kept.Save(a.data); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintf(s.Err, "%s has the state of the server at %s\nstart it with: cantle serve --data %s\n", a.data, backup.MomentText(plan.At), a.data)
 	return nil
 }
