@@ -196,6 +196,23 @@ func CheckShared(collections int) error {
 	return nil
 }
 
+// Allowed returns the throughput nearest to t that passes CheckCollection, or CheckDatabase for what is sharded: RU/s that
+// the server sets at a planned time may be too low by then.
+func Allowed(t Throughput, sharded bool, l Load) Throughput {
+	switch t.Mode {
+	case Manual:
+		t.RUs = max(roundUp(t.RUs, ManualStep), MinManual(l))
+	case Autoscale:
+		t.RUs = max(roundUp(t.RUs, AutoscaleStep), MinAutoscale(l))
+	default:
+		return t
+	}
+	if t.RUs = min(t.RUs, RateMax); !sharded {
+		t.RUs = min(t.RUs, UnshardedMax)
+	}
+	return t
+}
+
 func checkAmount(t Throughput, l Load) error {
 	var step, lowest int64
 	var field string

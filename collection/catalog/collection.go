@@ -17,6 +17,7 @@ import (
 type Database struct {
 	Name       string
 	Throughput Throughput
+	Planned    *Planned // changes of Throughput; nil for none
 }
 
 // Collection is one collection or view definition at one catalog version.
@@ -36,6 +37,7 @@ type Collection struct {
 	// Indexes holds every index; the first is _id_.
 	Indexes    []*Index
 	Throughput Throughput
+	Planned    *Planned // changes of Throughput; nil for none
 	// Shares are the parts of the throughput that a redistribution gave to shards; nil
 	// means equal parts. They hold as long as they fit Map and Throughput.
 	Shares []Share

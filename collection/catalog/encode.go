@@ -15,6 +15,7 @@ func encodeDatabase(d *Database) []byte {
 	b := bson.NewBuilder(nil)
 	b.String("name", d.Name)
 	appendThroughput(b, d.Throughput)
+	appendPlanned(b, d.Planned)
 	return b.Doc()
 }
 
@@ -23,7 +24,7 @@ func decodeDatabase(value []byte) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Database{Throughput: decodeThroughput(r)}
+	d := &Database{Throughput: decodeThroughput(r), Planned: decodePlanned(r)}
 	d.Name, _ = r.Get("name").Str()
 	return d, nil
 }
@@ -66,6 +67,7 @@ func encodeCollection(c *Collection) []byte {
 	appendCollator(b, c.Options.Collation)
 	b.Int64("nextIndex", int64(c.NextIndex))
 	appendThroughput(b, c.Throughput)
+	appendPlanned(b, c.Planned)
 	appendShares(b, c.Shares)
 	appendZones(b, c.Zones)
 	if c.Unmerged {
@@ -120,7 +122,7 @@ func decodeCollection(env *mql.Env, value []byte) (*Collection, error) {
 	if err := checkForms(r); err != nil {
 		return nil, err
 	}
-	c := &Collection{Throughput: decodeThroughput(r), Shares: decodeShares(r), Zones: decodeZones(r)}
+	c := &Collection{Throughput: decodeThroughput(r), Planned: decodePlanned(r), Shares: decodeShares(r), Zones: decodeZones(r)}
 	c.Unbalanced, _ = r.Get("unbalanced").Boolean()
 	c.Frozen, _ = r.Get("frozen").Boolean()
 	c.Unmerged, _ = r.Get("unmerged").Boolean()

@@ -20,6 +20,7 @@ var libraryUsers = []struct {
 	{"github.com/pingcap", []string{"storage/tikvkv"}, "only the engine imports it, so that the engine can be exchanged"},
 	{"github.com/prometheus/client_golang", []string{"cmd/cantle/tikvengine", "serve/daemon", "storage/tikvkv", "wire/command"}, "metrics are collected as counts below and exposed at the edge; TiKV's client collects its own"},
 	{"github.com/prometheus/client_model", []string{"storage/tikvkv"}, "the counts of TiKV's client are read out of its collectors"},
+	{"github.com/robfig/cron/v3", []string{"shard/planned"}, "times that repeat are read in one place"},
 	{"github.com/rs/zerolog", []string{"serve/daemon", "shard/balance", "wire/command", "wire/defects", "wire/server"}, "deeper code returns errors and counts; it does not log"},
 	{"github.com/spf13/cobra", []string{"cmd/cantle"}, "commands belong to the program"},
 	{"github.com/spf13/pflag", []string{"cmd/cantle", "serve"}, "flags belong to the program"},

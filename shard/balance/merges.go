@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/shard/planned"
 	"github.com/cantledb/cantle/shard/tally"
 )
 
@@ -19,7 +20,7 @@ func LoadsOf(counts *tally.Collection, budgets *ratelimit.Budgets, c *catalog.Co
 		t = budgets.Collection(uint64(c.ID)).SharedThroughput()
 	}
 	if t.Mode == ratelimit.Manual || t.Mode == ratelimit.Autoscale {
-		l.RUs = t.RUs
+		l.RUs = max(t.RUs, planned.Needed(c.Planned, now))
 	}
 	for _, d := range c.Map.Shards() {
 		n := counts.Shard(d.ID).Get()

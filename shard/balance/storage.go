@@ -54,7 +54,7 @@ func (b *Balancer) raiseDatabase(ctx context.Context, db string) {
 			if now == nil || now.Throughput.Mode != catalog.ThroughputAutoscale {
 				return nil
 			}
-			m.PutDatabase(&catalog.Database{Name: now.Name, Throughput: b.higher(now.Throughput, stored(m.Snapshot()))})
+			m.PutDatabase(now.With(b.higher(now.Throughput, stored(m.Snapshot())), now.Planned))
 			return nil
 		}, func() { b.Runner.ProvisionDatabase(db) })
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/jobs"
 )
 
 // The rules of Azure Cosmos DB for MongoDB for collections, indexes and throughput, one function
@@ -164,5 +165,5 @@ func checkName(o *cluster.Op, ns collection.Namespace) error {
 // Source: Azure Cosmos DB, "set-throughput"; Azure Cosmos DB for MongoDB, "custom-commands".
 // Errors: the errors of ratelimit.CheckShared.
 func checkShared(snap *catalog.Snapshot, db string) error {
-	return ratelimit.CheckShared(sharing(snap, db))
+	return ratelimit.CheckShared(len(jobs.Sharing(snap, db)))
 }

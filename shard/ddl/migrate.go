@@ -32,7 +32,7 @@ func (d *Definer) MigrateThroughput(o *cluster.Op, ns collection.Namespace, auto
 		if coll.IsView() {
 			return mongoerr.ViewNotAllowed(ns.String())
 		}
-		load := ratelimit.Load{StoredGB: gigabytes(d.tally.Of(coll.ID).Total(coll.Map).Bytes), HighestRUs: coll.Throughput.HighestRU}
+		load := d.Jobs.Load(coll)
 		if t, err = d.migrated(coll.Throughput, load, autoscale); err != nil {
 			return err
 		}
@@ -58,10 +58,10 @@ func (d *Definer) migrateDatabase(o *cluster.Op, db string, autoscale bool) (t c
 		if was == nil {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "database not found: %s", db)
 		}
-		if t, err = d.migrated(was.Throughput, d.sharedLoad(snap, was), autoscale); err != nil {
+		if t, err = d.migrated(was.Throughput, d.Jobs.SharedLoad(snap, was), autoscale); err != nil {
 			return err
 		}
-		m.PutDatabase(&catalog.Database{Name: db, Throughput: t})
+		m.PutDatabase(was.With(t, was.Planned))
 		return nil
 	})
 	if err == nil {
@@ -86,16 +86,4 @@ func (d *Definer) migrated(old catalog.Throughput, l ratelimit.Load, autoscale b
 	}
 	t.HighestRU = max(t.HighestRU, t.RU)
 	return t, d.budgets.NoteChange(d.now())
-}
-
-// sharedLoad returns the values on which the limits of a database's shared throughput depend: its highest RU/s, the
-// number of the collections that share it, and their size.
-func (d *Definer) sharedLoad(snap *catalog.Snapshot, db *catalog.Database) ratelimit.Load {
-	l := ratelimit.Load{HighestRUs: db.Throughput.HighestRU, Collections: sharing(snap, db.Name)}
-	for _, coll := range snap.Collections(db.Name) {
-		if !coll.IsView() && coll.Throughput.Mode == catalog.ThroughputNone {
-			l.StoredGB += gigabytes(d.tally.Of(coll.ID).Total(coll.Map).Bytes)
-		}
-	}
-	return l
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/shard/planned"
 )
 
 // RestoreBudgets gives every collection and database its provisioned throughput after a start, and after a peer has
@@ -89,15 +90,14 @@ func (d *Definer) withThroughput(coll *catalog.Collection, t catalog.Throughput)
 	}
 	return coll.With(func(d *catalog.Collection) {
 		if d.Throughput = after; t.Mode != catalog.ThroughputNone {
-			d.Shares = nil
+			d.Shares, d.Planned = nil, planned.Overridden(d.Planned)
 		}
 	}), nil
 }
 
 // checkThroughput rejects a throughput that a collection may not have.
 func (d *Definer) checkThroughput(coll *catalog.Collection, t catalog.Throughput) error {
-	load := ratelimit.Load{StoredGB: gigabytes(d.tally.Of(coll.ID).Total(coll.Map).Bytes), HighestRUs: coll.Throughput.HighestRU}
-	return ratelimit.CheckCollection(jobs.Provisioned(t), coll.Sharded(), load)
+	return ratelimit.CheckCollection(jobs.Provisioned(t), coll.Sharded(), d.Jobs.Load(coll))
 }
 
 // Scaling returns how many shards a collection has and how many its throughput needs, 0 without a shard key or RU/s:
@@ -106,9 +106,14 @@ func (d *Definer) checkThroughput(coll *catalog.Collection, t catalog.Throughput
 func (d *Definer) Scaling(coll *catalog.Collection) (have, needed int) {
 	have = coll.Map.Len()
 	if coll.Sharded() && coll.Throughput.RU > 0 {
-		needed = shard.Count(coll.Throughput.RU, cmp.Or(d.Limits.ShardRU, ratelimit.ShardRateMax))
+		needed = d.PartitionsFor(coll.Throughput.RU)
 	}
 	return have, needed
+}
+
+// PartitionsFor returns the number of partitions that RU/s need.
+func (d *Definer) PartitionsFor(rus int64) int {
+	return shard.Count(rus, cmp.Or(d.Limits.ShardRU, ratelimit.ShardRateMax))
 }
 
 // checkChange applies the rules for changes of throughput.
@@ -122,27 +127,24 @@ func (d *Definer) checkChange(old, t catalog.Throughput, amount func() error) er
 	return d.budgets.NoteChange(d.now())
 }
 
-// gigabytes rounds bytes up.
-func gigabytes(n int64) int64 { return (max(0, n) + 1<<30 - 1) >> 30 }
-
 // CreateDatabase creates a database, optionally with throughput that its collections share.
 // Source: Azure Cosmos DB, "custom-commands#create-database". Errors:
 // NamespaceExists (48), BadValue (2), InvalidNamespace (73).
 func (d *Definer) CreateDatabase(o *cluster.Op, db string, t catalog.Throughput) error {
-	return d.putDatabase(o, db, func(m *catalog.Mutation, old *catalog.Database) (catalog.Throughput, error) {
+	return d.putDatabase(o, db, func(m *catalog.Mutation, old *catalog.Database) (*catalog.Database, error) {
 		if old != nil {
-			return t, mongoerr.New(mongoerr.NamespaceExists, "database %s already exists", db)
+			return nil, mongoerr.New(mongoerr.NamespaceExists, "database %s already exists", db)
 		}
 		if err := checkName(o, collection.Namespace{DB: db}); err != nil {
-			return t, err
+			return nil, err
 		}
 		if err := checkAccount(o, m.Snapshot()); err != nil {
-			return t, err
+			return nil, err
 		}
 		if err := ratelimit.CheckDatabase(jobs.Provisioned(t), ratelimit.Load{}); err != nil {
-			return t, err
+			return nil, err
 		}
-		return t, m.NeedDatabase(db)
+		return &catalog.Database{Name: db, Throughput: t}, m.NeedDatabase(db)
 	})
 }
 
@@ -150,29 +152,34 @@ func (d *Definer) CreateDatabase(o *cluster.Op, db string, t catalog.Throughput)
 // Source: Azure Cosmos DB, "custom-commands#update-database". Errors:
 // NamespaceNotFound (26), BadValue (2).
 func (d *Definer) SetDatabaseThroughput(o *cluster.Op, db string, t catalog.Throughput) error {
-	return d.putDatabase(o, db, func(m *catalog.Mutation, old *catalog.Database) (catalog.Throughput, error) {
+	return d.putDatabase(o, db, func(m *catalog.Mutation, old *catalog.Database) (*catalog.Database, error) {
 		if old == nil {
-			return t, mongoerr.New(mongoerr.NamespaceNotFound, "database not found: %s", db)
+			return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database not found: %s", db)
 		}
-		load := d.sharedLoad(m.Snapshot(), old)
-		return d.apply(old.Throughput, t, func() error { return ratelimit.CheckDatabase(jobs.Provisioned(t), load) })
+		load, rest := d.Jobs.SharedLoad(m.Snapshot(), old), old.Planned
+		next, err := d.apply(old.Throughput, t, func() error { return ratelimit.CheckDatabase(jobs.Provisioned(t), load) })
+		if t.Mode != catalog.ThroughputNone {
+			rest = planned.Overridden(rest)
+		}
+		return old.With(next, rest), err
 	})
 }
 
-// putDatabase gives a database the throughput that fn returns. old is nil if there is no such database yet.
+// putDatabase puts the entry of a database that fn returns into the catalog. old is nil if there is no such database yet.
 // Errors: InvalidNamespace (73); the errors of fn and of the catalog.
-func (d *Definer) putDatabase(o *cluster.Op, db string, fn func(m *catalog.Mutation, old *catalog.Database) (catalog.Throughput, error)) error {
+func (d *Definer) putDatabase(o *cluster.Op, db string, fn func(m *catalog.Mutation, old *catalog.Database) (*catalog.Database, error)) error {
 	if err := checkDatabase(db); err != nil {
 		return err
 	}
 	err := d.alter(o, func(m *catalog.Mutation) error {
-		t, err := fn(m, m.Snapshot().Database(db))
+		next, err := fn(m, m.Snapshot().Database(db))
 		if err != nil {
 			return err
 		}
+		t := next.Throughput
 		t.HighestRU = max(t.HighestRU, t.RU)
 		t.Switches = catalog.Switches{}.With(t.Switches)
-		m.PutDatabase(&catalog.Database{Name: db, Throughput: t})
+		m.PutDatabase(next.With(t, next.Planned))
 		return nil
 	})
 	if err != nil {

@@ -43,13 +43,3 @@ func (d *Definer) firstThroughput(o *cluster.Op, snap *catalog.Snapshot, ns coll
 	t.HighestRU = max(t.HighestRU, t.RU)
 	return t, nil
 }
-
-// sharing counts the collections that share a database's throughput.
-func sharing(snap *catalog.Snapshot, db string) (n int) {
-	for _, coll := range snap.Collections(db) {
-		if !coll.IsView() && coll.Throughput.Mode == catalog.ThroughputNone {
-			n++
-		}
-	}
-	return n
-}

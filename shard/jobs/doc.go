@@ -4,7 +4,7 @@
 //
 //	wire/command ─► shard/ddl ──────► Runner.BuildIndexes, Reshard, …   in the caller's goroutine
 //	balance ────────────────────────► Runner.Split, Merge
-//	Start ──► loops: delete ranges · expire · truncate · checkpoint · resume; with peers: publish · collect
+//	Start ──► loops: delete ranges · expire · planned throughput · truncate · checkpoint · resume; with peers: publish · collect
 //
 // A job on which writers must agree goes in steps, each a catalog change: publish, drain, work in
 // small transactions, publish. What a crash leaves behind is found in the catalog (shards with

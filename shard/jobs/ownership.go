@@ -16,6 +16,7 @@ const (
 	jobCounts  = "counts" // checkpoint and truncate
 	jobDelete  = "delete"
 	jobExpire  = "expire"
+	jobPlanned = "planned throughput"
 	jobResume  = "resume"
 )
 

@@ -72,6 +72,7 @@ type Runner struct {
 	filling        idSet // collections that Reshard fills
 	progress       registry
 	counts         counts
+	planned        plannedEntries
 	resharding     reshards
 	stopping       atomic.Bool                       // Stopping
 	stepped        atomic.Pointer[func(step string)] // OnStep
@@ -127,6 +128,7 @@ func (r *Runner) Start(ctx context.Context) {
 	}
 	r.loop(ctx, "delete", r.deleteLoop)
 	r.loop(ctx, "expire", r.expireLoop)
+	r.loop(ctx, jobPlanned, r.plannedLoop)
 	r.loop(ctx, "checkpoint", r.checkpointLoop)
 	r.loop(ctx, "truncate", r.truncateLoop)
 }

@@ -231,7 +231,7 @@ func TestPartitionsVerb(t *testing.T) {
 		return verbStatus(t, "partitions", "", &out, &out, args...), out.String()
 	}
 	code, out := verb(uri, "test.c")
-	for _, want := range []string{`shard key {"k":"hashed"}`, "6000", "was the busiest", `"hot"`, "refused min"} {
+	for _, want := range []string{`shard key {"k":"hashed"}`, "6000", "was the busiest", `"hot"`, "refused min", "without a split it could have 20000 RU/s", "in the way of more: one shard key value"} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Fatalf("status %d, without %q:\n%s", code, want, out)
 		}

@@ -30,6 +30,10 @@ mongodb://127.0.0.1:27017/.
 Below the table are the most expensive shard key values. If one of them causes most of a
 busy partition's load, more RU/s will not help much: use a shard key with more distinct
 values. If the RU are spread evenly over many values, raise the throughput.
+
+Then follow the RU/s that the collection could have without a split, what would be in the
+way of more, and the changes of RU/s that are planned (PrepareThroughput,
+ScheduleThroughput).
 `
 
 // partitionsTopMax is the maximum of --top.
@@ -59,6 +63,12 @@ func partitionsVerb(f *pflag.FlagSet) action {
 			printJSON(s.Out, ownFields(reply))
 		} else {
 			printPartitions(s.Out, reply, *top)
+			if is, err := runOnce(ctx, f.Arg(0), "cantle partitions", db, bson.D{
+				{"customAction", "GetCollection"}, {"collection", coll}, {"showCapacity", true},
+			}.Doc(), s.Err); err == nil { // an older server does not have the argument
+				printCapacity(s.Out, is)
+				printPlanned(s.Out, is)
+			}
 		}
 		return nil
 	}

@@ -157,7 +157,7 @@ var commandLines = split(`
 {customAction: "CreateCollection", collection: "@new", offerThroughput: 1000, shardKey: "k"}
 {customAction: "CreateDatabase", offerThroughput: 1000}
 {customAction: "GetChangeStreamTokens", collection: "@coll"}
-{customAction: "GetCollection", collection: "@coll", showIndexes: true}
+{customAction: "GetCollection", collection: "@coll", showCapacity: true, showIndexes: true}
 {customAction: "GetDatabase"}
 {customAction: "GetPartitions", collection: "@coll", top: 10}
 {customAction: "GetRecordedTraffic", collection: "@coll", shardKey: "s", partitions: 4}
@@ -165,7 +165,9 @@ var commandLines = split(`
 {customAction: "InjectThrottle", collection: "@coll", nth: 1}
 {customAction: "MergePartitions", collection: "@coll"}
 {customAction: "MigrateThroughput", collection: "@coll", throughputType: "autoscale"}
+{customAction: "PrepareThroughput", collection: "@coll", offerThroughput: 2000, to: {$date: "2100-01-01T00:00:00Z"}}
 {customAction: "RedistributeThroughput", collection: "@coll", equal: true}
+{customAction: "ScheduleThroughput", collection: "@coll", schedule: [{cron: "0 0 1 1 *", offerThroughput: 2000}]}
 {customAction: "UpdateCollection", collection: "@coll", offerThroughput: 2000}
 {customAction: "UpdateDatabase", offerThroughput: 2000}
 {enableSharding: "@db", $db: "admin"}

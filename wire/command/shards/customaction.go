@@ -27,6 +27,7 @@ type customArgs struct {
 	indexes     []bson.Raw
 	hasIndexes  bool
 	showIndexes bool
+	capacity    bool
 	top         int64
 	startAt     bson.Value // a timestamp, missing for now
 	rule        ratelimit.RefuseRule
@@ -42,6 +43,7 @@ type customArgs struct {
 	equal       bool
 	to          string // the folder of a backup
 	recorded    recordedArgs
+	plan        plannedArgs
 }
 
 // customRequest is a customAction whose arguments have been read.
@@ -79,7 +81,7 @@ func (s *State) parseCustomAction(c *command.Call) (command.Request, error) {
 	}
 	r := &customRequest{row: run}
 	a := &r.customArgs
-	a.ns.DB = c.DB
+	a.ns.DB, a.plan.dated = c.DB, slices.Contains(run.fields, "splitFrom")
 	rows := make([]arguments.Arg, len(run.fields))
 	for i, name := range run.fields {
 		rows[i] = arguments.By(name, func(v bson.Value) error { return customArg(c, a, name, v) }).WithNull()
@@ -170,12 +172,12 @@ func (s *State) customActions() map[string]customAction {
 		// The action Backup reads all data, so it needs a privilege that few users have: of the built-in roles only
 		// backup, clusterManager and those that include them may append to the oplog, and no role of a database may.
 		"Backup":           {[]string{"to"}, grantedBy("the roles backup and clusterManager", onCluster(auth.AppendOplogNote)), s.makeBackup},
-		"Clock":            {[]string{"", "stop", "advanceMs", "run"}, onCluster(auth.SetParameter), setClock},
+		"Clock":            {[]string{"", "stop", "advanceMs", "advanceTo", "run"}, onCluster(auth.SetParameter), setClock},
 		"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "serverless", "shardKey", "suffix", "indexes"}, switchFields...), needsCreate, createCollection},
 		"CreateDatabase":   {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), needsCreate, createDatabase},
 
 		"GetChangeStreamTokens":  {[]string{"collection", "startAtOperationTime"}, onNamespace(auth.ChangeStream), changeStreamTokens},
-		"GetCollection":          {[]string{"collection", "showIndexes"}, onNamespace(auth.CollStats), getCollection},
+		"GetCollection":          {[]string{"collection", "showIndexes", "showCapacity"}, onNamespace(auth.CollStats), s.getCollection},
 		"GetDatabase":            {[]string{""}, onNamespace(auth.DbStats), getDatabase},
 		"GetPartitions":          {[]string{"collection", "top"}, grantedBy("the roles clusterMonitor and read", onNamespace(auth.CollStats)), s.getPartitions},
 		"GetRecordedTraffic":     {[]string{"collection", "shardKey", "suffix", "partitions", "from", "to"}, grantedBy("the roles clusterMonitor and read", onNamespace(auth.CollStats)), s.getRecordedTraffic},
@@ -183,7 +185,9 @@ func (s *State) customActions() map[string]customAction {
 		"InjectThrottle":         {[]string{"nth", "count", "every", "kind", "retryAfterMs", "collection", "off"}, onCluster(auth.SetParameter), injectThrottle},
 		"MergePartitions":        {[]string{"collection", "whatIf"}, grantedBy("the role clusterManager", onNamespace(auth.SplitChunk)), mergePartitions},
 		"MigrateThroughput":      {[]string{"throughputType", "collection"}, grantedBy("the role clusterManager", onNamespace(auth.SetThroughput)), migrateThroughput},
+		"PrepareThroughput":      {[]string{"offerThroughput", "autoScaleSettings", "splitFrom", "from", "to", "cancel", "collection"}, grantedBy("the role clusterManager", onNamespace(auth.SetThroughput)), prepareThroughput},
 		"RedistributeThroughput": {[]string{"collection", "targets", "sources", "equal"}, grantedBy("the role clusterManager", onNamespace(auth.SetThroughput)), redistribute},
+		"ScheduleThroughput":     {[]string{"schedule", "timezone", "collection"}, grantedBy("the role clusterManager", onNamespace(auth.SetThroughput)), scheduleThroughput},
 		"UpdateCollection":       {append([]string{"collection", "offerThroughput", "autoScaleSettings", "indexes"}, switchFields...), needsUpdate, updateCollection},
 		"UpdateDatabase":         {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), needsUpdate, updateDatabase},
 	}
@@ -225,8 +229,8 @@ func customArg(c *command.Call, a *customArgs, name string, v bson.Value) (err e
 		if a.hasIndexes = !v.IsMissing(); a.hasIndexes {
 			a.indexes, err = c.DocArray(name, v, index.SpecsMax)
 		}
-	case "showIndexes":
-		a.showIndexes, err = c.BoolArg(name, v)
+	case "showIndexes", "showCapacity", "off", "history", "values", "reset", "whatIf":
+		err = flagArg(c, a, name, v)
 	case "top":
 		if a.top, err = c.LongArg(name, v); err == nil && !v.IsMissing() {
 			err = arguments.Between(name, a.top, 1, topMax)
@@ -240,25 +244,23 @@ func customArg(c *command.Call, a *customArgs, name string, v bson.Value) (err e
 		err = switchArg(c, &a.throughput.Switches, name, v)
 	case "nth", "count", "every", "kind", "retryAfterMs":
 		err = injectArg(c, &a.rule, name, v)
-	case "off":
-		a.off, err = c.BoolArg(name, v)
-	case "history":
-		a.history, err = c.BoolArg(name, v)
-	case "values":
-		a.values, err = c.BoolArg(name, v)
-	case "reset":
-		a.reset, err = c.BoolArg(name, v)
-	case "whatIf":
-		a.whatIf, err = c.BoolArg(name, v)
-	case "stop", "advanceMs", "run":
+	case "stop", "advanceMs", "advanceTo", "run":
 		err = clockArg(c, &a.clock, name, v)
 	case "throughputType":
 		if !v.IsMissing() {
 			a.migrateTo, err = c.EnumArg(name, v, "autoscale", "manual")
 		}
+	case "splitFrom", "cancel", "schedule", "timezone":
+		err = plannedArg(c, &a.plan, name, v)
 	case "partitions", "from":
+		if a.plan.dated {
+			return plannedArg(c, &a.plan, name, v)
+		}
 		err = recordedArg(c, &a.recorded, name, v)
 	case "to":
+		if a.plan.dated {
+			return plannedArg(c, &a.plan, name, v)
+		}
 		if v.IsNumber() {
 			err = recordedArg(c, &a.recorded, name, v)
 		} else if !v.IsMissing() {
@@ -267,6 +269,16 @@ func customArg(c *command.Call, a *customArgs, name string, v bson.Value) (err e
 	case "targets", "sources", "equal":
 		err = sharesArg(c, a, name, v)
 	}
+	return err
+}
+
+// flagArg reads an argument that is true or false.
+func flagArg(c *command.Call, a *customArgs, name string, v bson.Value) (err error) {
+	flags := map[string]*bool{
+		"showIndexes": &a.showIndexes, "showCapacity": &a.capacity, "off": &a.off, "history": &a.history,
+		"values": &a.values, "reset": &a.reset, "whatIf": &a.whatIf,
+	}
+	*flags[name], err = c.BoolArg(name, v)
 	return err
 }
 
@@ -391,6 +403,9 @@ func getDatabase(c *command.Call, _ *customArgs) error {
 	c.Reply.String("database", c.DB)
 	ddl.AppendThroughput(c.Reply, t)
 	appendSwitches(c.Reply, t.Switches)
+	if d := c.Cluster.Catalog().Database(c.DB); d != nil && !c.Strict() {
+		appendPlanned(c, d.Throughput, d.Planned, 0)
+	}
 	return nil
 }
 
@@ -430,7 +445,7 @@ func updateCollection(c *command.Call, a *customArgs) error {
 }
 
 // getCollection answers GetCollection.
-func getCollection(c *command.Call, a *customArgs) error {
+func (s *State) getCollection(c *command.Call, a *customArgs) error {
 	coll, err := c.Collection(a.ns)
 	if err != nil {
 		return err
@@ -448,6 +463,14 @@ func getCollection(c *command.Call, a *customArgs) error {
 		b.Int32("partitions", int32(have))
 		b.Int32("needed", int32(needed))
 		b.End()
+	}
+	if !c.Strict() {
+		appendPlannedOf(c, coll)
+	}
+	if a.capacity && !coll.IsView() {
+		if err := s.appendCapacity(c, coll); err != nil {
+			return err
+		}
 	}
 	if !a.showIndexes {
 		return nil

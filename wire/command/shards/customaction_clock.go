@@ -13,6 +13,7 @@ import (
 type clockArgs struct {
 	stop, run bool
 	advance   time.Duration
+	to        time.Time // to which the clock is advanced; the zero time for none
 }
 
 // clockArg reads an argument of Clock.
@@ -22,6 +23,10 @@ func clockArg(c *command.Call, a *clockArgs, name string, v bson.Value) (err err
 		a.stop, err = c.BoolArg(name, v)
 	case "run":
 		a.run, err = c.BoolArg(name, v)
+	case "advanceTo":
+		if !v.IsMissing() {
+			a.to, err = dateArg(c, name, v)
+		}
 	case "advanceMs":
 		var ms int64
 		if !v.IsMissing() {
@@ -39,8 +44,8 @@ const clockAdvanceMax = 10 * 365 * 24 * time.Hour
 
 // setClock runs {customAction: "Clock", stop: true}, which Azure Cosmos DB does not have, for tests; it exists only
 // with --enable-test-commands. The clock of budgets, expiry and $$NOW stops until a command advances it ({advanceMs:
-// 1000}) or starts it again ({run: true}). So the throttles in a test of an application do not depend on how long the
-// test takes, and it waits for none. If throttled requests wait in the server (server-side retry), a wait advances the
+// 1000}, {advanceTo: date}) or starts it again ({run: true}). So the throttles in a test of an application do not depend on how long the
+// test takes, and it waits for none. Planned changes of throughput are made before the reply. If throttled requests wait in the server (server-side retry), a wait advances the
 // clock instead.
 func setClock(c *command.Call, a *customArgs) error {
 	clock := c.Cluster.Budgets.Clock
@@ -53,9 +58,17 @@ func setClock(c *command.Call, a *customArgs) error {
 	if a.clock.stop {
 		c.Cluster.Budgets.SetServers(clock.Stop(), 1, false) // shares follow the store's clock
 	}
+	if !a.clock.to.IsZero() {
+		if a.clock.advance = a.clock.to.Sub(clock.Now()); a.clock.advance < 0 || a.clock.advance > clockAdvanceMax {
+			return mongoerr.New(mongoerr.BadValue, "'advanceTo' must be a time of the next ten years: the clock shows %s", clock.Now().UTC().Format(time.RFC3339))
+		}
+	}
 	clock.Advance(a.clock.advance)
 	if a.clock.run {
 		clock.Run()
+	}
+	if err := c.Server.Jobs.ApplyPlanned(c.Ctx); err != nil {
+		return err
 	}
 	c.Reply.DateTime("now", clock.Now().UnixMilli())
 	c.Reply.Bool("stopped", clock.Stopped())

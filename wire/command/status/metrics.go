@@ -51,6 +51,7 @@ var (
 	descUnits      = prometheus.NewDesc("cantle_request_units_total", "Request units charged.", ofPartition, nil)
 	descThrottled  = prometheus.NewDesc("cantle_throttled_requests_total", "Requests refused or delayed because request units were used up.", ofPartition, nil)
 	descRunaways   = prometheus.NewDesc("cantle_runaway_commands_total", "Commands that reached their limit of request units, by what happened to them.", []string{"action"}, nil)
+	descPlanned    = prometheus.NewDesc("cantle_planned_throughput_changes_total", "Changes of RU/s that prepared throughput and schedules have made.", nil, nil)
 	descRefused    = prometheus.NewDesc("cantle_refused_statements_total", "Documents and statements refused with error 16500, by the limit that refused them, as in errInfo.throttle.limit.", []string{"limit"}, nil)
 	descShare      = prometheus.NewDesc("cantle_provisioned_request_units", "Provisioned request units per second; absent if unlimited.", ofPartition, nil)
 	descNormalized = prometheus.NewDesc("cantle_normalized_ru_consumption_percent", "Busiest second of the last minute, in percent of the provisioned request units.", ofPartition, nil)
@@ -85,7 +86,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descUnits, descThrottled, descRefused, descRunaways, descShare, descNormalized, descOperators, descWaiting, descDocuments, descBytes,
+	for _, d := range []*prometheus.Desc{descUnits, descThrottled, descRefused, descRunaways, descPlanned, descShare, descNormalized, descOperators, descWaiting, descDocuments, descBytes,
 		descCommands, descFailures, descDefects, descConns, descConnsMade, descReceived, descSent, descDisk, descChangeLog, descKeptLog, descCollection, descIndex, descDiskFree, descDiskTotal, descReserve, descBallast, descRefuses, descCommits, descConflicts,
 		descSyncs, descSyncSeconds, descSlowSyncs, descStalls, descCacheHits, descCacheMisses, descInfo,
 		descBackups, descBackupsFailed, descBackupLogs, descBackupEvery, descBackupLast, descBackupCovered,
@@ -130,6 +131,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	for a := range ratelimit.RunawayActions {
 		out <- prometheus.MustNewConstMetric(descRunaways, prometheus.CounterValue, float64(s.Stats.Runaways[a].Load()), a.String())
 	}
+	out <- prometheus.MustNewConstMetric(descPlanned, prometheus.CounterValue, float64(s.Jobs.PlannedChanges()))
 	out <- prometheus.MustNewConstMetric(descOperators, prometheus.CounterValue, s.Cluster.Budgets.OperatorCharge().Float())
 	gauge(descInfo, 1, s.Version, s.Cluster.Budgets.PriceList().String())
 	x := s.Cluster.StoreMetrics()

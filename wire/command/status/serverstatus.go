@@ -99,7 +99,8 @@ func process(c *command.Call) string {
 	return "mongos"
 }
 
-// statusRequestUnits appends the section requestUnits of serverStatus: the name and version of the price list.
+// statusRequestUnits appends the section requestUnits of serverStatus: the name and version of the price list, and
+// counts of runaway commands and of planned changes of RU/s.
 func statusRequestUnits(c *command.Call, b *bson.Builder) {
 	b.String("prices", c.Cluster.Budgets.PriceList().String())
 	b.BeginDoc("runaways")
@@ -107,6 +108,7 @@ func statusRequestUnits(c *command.Call, b *bson.Builder) {
 		b.Int64(a.String(), c.Server.Stats.Runaways[a].Load())
 	}
 	b.End()
+	b.Int64("plannedChanges", c.Server.Jobs.PlannedChanges())
 }
 
 // statusNothing appends nothing, for a section that is always empty.
