@@ -48,6 +48,7 @@ type Bucket struct {
 	averageCharge   MicroRU // moving average of charges
 	demand          demand  // since the last Budgets.TakeDemand
 	groups          [GroupsMax]groupBudget
+	tenants         *tenantBudgets // nil if tenants have no limits
 	use             usage
 	queue           queue
 
@@ -97,7 +98,10 @@ func (b *Bucket) setRate(now time.Time, rate MicroRU, o *Options) {
 		g.rate, g.balance = rate, min(g.balance, rate)
 	}
 	b.limited.Store(rate > 0)
-	b.queue.wakeHead()
+	if rate <= 0 {
+		b.queue.endDelays()
+	}
+	b.queue.wakeHead(b.second)
 }
 
 // Admit returns 0 if a high-priority request may start now. Otherwise it counts a refusal, and returns the estimated
@@ -141,6 +145,7 @@ func (b *Bucket) ChargeAs(now time.Time, class Class, c MicroRU) {
 	if !b.limited.Load() {
 		return
 	}
+	before := b.balance
 	b.balance = addSaturating(b.balance, -c)
 	if class.Group == 0 && class.Priority != Background {
 		b.drawBurstCredit()
@@ -152,6 +157,9 @@ func (b *Bucket) ChargeAs(now time.Time, class Class, c MicroRU) {
 		if g.rate > 0 {
 			g.balance = addSaturating(g.balance, -c)
 		}
+	}
+	if b.tenants != nil {
+		b.chargeTenant(class, c, max(0, -b.balance)-max(0, -before))
 	}
 	b.averageCharge += (c - b.averageCharge) / 8
 	b.uncharged = max(0, b.uncharged-max(b.averageCharge, 1))
@@ -310,8 +318,17 @@ func (b *Bucket) wait(now time.Time, c Class) time.Duration {
 	if wait > 0 && c.Priority == High && c.Group == 0 && b.balance == 0 && (min(b.burstCredit, b.burstLeft()) > 0 || b.minuteCredit > 0 && !c.NoMinute) {
 		wait = 0
 	}
+	var t *tenantBudget
+	if b.tenants != nil {
+		if t = b.tenant(c); wait > 0 {
+			wait = min(wait, b.untilCovered(now, t, c))
+		}
+	}
 	if wait > 0 && c.Priority == High {
 		b.lastHighRefused = b.second
+	}
+	if t != nil {
+		wait = max(wait, b.untilBelowCeiling(now, t))
 	}
 	if c.Group > 0 && c.Group <= GroupsMax {
 		if g := &b.groups[c.Group-1]; g.rate > 0 {

@@ -145,7 +145,11 @@ func (b *Budgets) Charge(now time.Time, c Class, m *Meter) (total MicroRU) {
 	m.SetPrices(b.Prices)
 	m.EachCharge(func(at ShardID, charge MicroRU) {
 		total = addSaturating(total, charge)
-		b.ChargeAt(now, c, at, charge)
+		own := c
+		if at.Collection != m.Collection() { // which has other tenants
+			own.Tenant = 0
+		}
+		b.ChargeAt(now, own, at, charge)
 	})
 	return total
 }

@@ -22,8 +22,9 @@ const GroupsMax = 5
 // Class describes how a request is admitted. The zero Class is a high-priority request outside all groups.
 type Class struct {
 	Priority Priority
-	Group    uint8 // throughput bucket 1..GroupsMax, 0 for none
-	NoMinute bool  // opts out of the minute's add-on
+	Group    uint8  // throughput bucket 1..GroupsMax, 0 for none
+	NoMinute bool   // opts out of the minute's add-on
+	Tenant   uint64 // of the collection, by its Tenants.Of; 0 for a request of no single tenant
 	// Operator makes the request pay from the allowance of operators (OperatorRUs), whatever the other fields.
 	Operator bool
 }

@@ -17,10 +17,11 @@ const (
 	QueueLimit     Limit = "queue"     // the number of requests that wait under server-side retry
 	MetadataLimit  Limit = "metadata"  // the RU/s of commands that read or change the catalog
 	InjectedLimit  Limit = "injected"  // a refusal that a test injected
+	TenantLimit    Limit = "tenant"    // the part of a partition that a tenant may use
 )
 
 // Limits lists all limits. The stored history uses their order: a new one is the last.
-var Limits = [...]Limit{PartitionLimit, DatabaseLimit, BucketLimit, PriorityLimit, QueueLimit, MetadataLimit, InjectedLimit}
+var Limits = [...]Limit{PartitionLimit, DatabaseLimit, BucketLimit, PriorityLimit, QueueLimit, MetadataLimit, InjectedLimit, TenantLimit}
 
 // LimitCounts counts refused documents or statements by the limit that refused them, in the order of Limits.
 type LimitCounts [len(Limits)]int64
@@ -74,6 +75,9 @@ func (b *Bucket) standing(c Class) Standing {
 		if g := &b.groups[c.Group-1]; g.rate > 0 && g.balance <= 0 && b.balance > 0 {
 			return Standing{BucketLimit, g.rate, g.balance}
 		}
+	}
+	if t := b.tenant(c); t != nil && t.limits.Max > 0 && t.room <= 0 && b.balance > 0 {
+		return Standing{TenantLimit, t.rate, t.room}
 	}
 	if b.balance > 0 && c.Priority != High {
 		return Standing{PriorityLimit, b.share, b.balance}

@@ -34,8 +34,9 @@ type Pool struct {
 	retry        atomic.Bool
 	named        atomic.Pointer[Groups] // the groups, if one is chosen by appName
 	caps         atomic.Pointer[defaultCaps]
-	active       *activePools // of the Budgets; nil for that of a database
-	isActive     atomic.Bool  // the pool is in active
+	tenants      atomic.Pointer[Tenants] // nil if tenants have no limits
+	active       *activePools            // of the Budgets; nil for that of a database
+	isActive     atomic.Bool             // the pool is in active
 	dropped      atomic.Bool
 
 	mu            sync.Mutex // guards the fields below and changes of set
@@ -149,6 +150,7 @@ func (p *Pool) divide(now time.Time, shards []int) {
 			s.buckets[i] = old.buckets[j]
 		} else {
 			s.buckets[i] = p.serverShares.newBucket()
+			s.buckets[i].setTenants(p.tenants.Load())
 		}
 		rate := total / n
 		if int64(i) < total%n { // a millionth more for the first ones, so that the shares add up

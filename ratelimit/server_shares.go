@@ -96,7 +96,7 @@ func (b *Budgets) SetServers(now time.Time, parts int, joining bool) {
 		}
 		k.servers, k.hasShare, k.share = 1, true, k.rate
 		k.setGroupRates()
-		k.queue.wakeHead()
+		k.queue.wakeHead(k.second)
 	})
 }
 
@@ -150,7 +150,7 @@ func (b *Bucket) grant(now time.Time, parts int, g Grant) {
 		}
 	}
 	b.use.addPeersSpent(g.PeersSpent, g.Foreground)
-	b.queue.wakeHead()
+	b.queue.wakeHead(b.second)
 }
 
 // addShare adds a share to the balance. What exceeds one share becomes burst credit, or is counted as unused. Burst

@@ -24,28 +24,50 @@ type queue struct {
 }
 
 // waiter is one queued request. A send on wake makes it check the balance of the bucket again.
-type waiter struct{ wake chan struct{} }
+type waiter struct {
+	wake  chan struct{}
+	until int64 // the second before which the ceiling of its tenant delays it; then others are admitted before it
+}
 
 func (q *queue) len() int { return len(q.waiters) }
 
-// wakeHead lets the first waiter check the balance.
-func (q *queue) wakeHead() {
-	if len(q.waiters) == 0 {
+// head returns the first waiter that no ceiling delays in a second; nil if there is none.
+func (q *queue) head(second int64) *waiter {
+	for _, w := range q.waiters {
+		if w.until <= second {
+			return w
+		}
+	}
+	return nil
+}
+
+// wakeHead lets the head check the balance.
+func (q *queue) wakeHead(second int64) {
+	w := q.head(second)
+	if w == nil {
 		return
 	}
 	select {
-	case q.waiters[0].wake <- struct{}{}:
+	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
+// endDelays ends the delays by ceilings of all waiters.
+func (q *queue) endDelays() {
+	for _, w := range q.waiters {
+		w.until = 0
+	}
+}
+
 // remove removes a waiter, and wakes the new head.
-func (q *queue) remove(w *waiter) {
+func (q *queue) remove(w *waiter, second int64) {
 	for i, o := range q.waiters {
 		if o == w {
+			head := q.head(second) == w
 			q.waiters = append(q.waiters[:i], q.waiters[i+1:]...)
-			if i == 0 {
-				q.wakeHead()
+			if head {
+				q.wakeHead(second)
 			}
 			return
 		}
@@ -78,7 +100,7 @@ func (b *Bucket) Wait(ctx context.Context, now time.Time, c Class, limit time.Du
 	b.mu.Lock()
 	b.roll(now)
 	wait := b.wait(now, c)
-	if wait == 0 && b.queue.len() == 0 {
+	if wait == 0 && (b.queue.len() == 0 || b.untilCovered(now, b.tenant(c), c) == 0) {
 		b.mu.Unlock()
 		return 0, nil
 	}
@@ -89,22 +111,19 @@ func (b *Bucket) Wait(ctx context.Context, now time.Time, c Class, limit time.Du
 		return 0, &Throttled{Standing: at, RetryAfter: max(wait, refillStep)}
 	}
 	w := &waiter{wake: make(chan struct{}, 1)}
-	head := b.queue.len() == 0
 	b.queue.waiters = append(b.queue.waiters, w)
+	wait = b.delay(now, c, w)
 	b.mu.Unlock()
 
 	watch := newTimerClock(now)
 	defer watch.timer.Stop()
 	deadline := now.Add(limit)
-	watch.timer.Reset(limit)
-	if head {
-		watch.timer.Reset(min(wait, limit))
-	}
+	watch.timer.Reset(min(wait, limit))
 	for {
 		select {
 		case <-ctx.Done():
 			b.mu.Lock()
-			b.queue.remove(w)
+			b.queue.remove(w, b.second)
 			b.mu.Unlock()
 			return 0, ctx.Err()
 		case <-w.wake:
@@ -119,7 +138,7 @@ func (b *Bucket) Wait(ctx context.Context, now time.Time, c Class, limit time.Du
 			left := deadline.Sub(now)
 			if left <= 0 {
 				b.mu.Lock()
-				b.queue.remove(w)
+				b.queue.remove(w, b.second)
 				b.mu.Unlock()
 				return now.Sub(watch.now), ErrRetryTimeout
 			}
@@ -129,24 +148,40 @@ func (b *Bucket) Wait(ctx context.Context, now time.Time, c Class, limit time.Du
 }
 
 // tryAdmit admits a waiter and removes it from the queue, or returns the time after which it should try again. It
-// admits only the head of the queue, and in each second only as many requests as the balance is expected to pay for
-// at the average charge. Otherwise the whole queue would start at the beginning of a second, before any of its
-// requests is charged.
+// admits only the head of the queue, and waiters that the guarantee of their tenant covers; in each second only as many
+// requests as the balance is expected to pay for at the average charge. Otherwise the whole queue would start at the
+// beginning of a second, before any of its requests is charged.
 func (b *Bucket) tryAdmit(now time.Time, c Class, w *waiter) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.queue.waiters[0] != w {
-		return waitMax // the waiter is signalled later
-	}
 	b.roll(now)
+	wait := b.delay(now, c, w)
+	if wait == 0 {
+		b.uncharged = addSaturating(b.uncharged, max(b.averageCharge, 1))
+		b.queue.remove(w, b.second)
+	}
+	return wait
+}
+
+// delay returns the time after which a waiter should try again; 0 means now. One that has to be woken gets waitMax. If
+// the ceiling of its tenant delays the head, the next waiter is woken. The caller has rolled the bucket, and holds b.mu.
+func (b *Bucket) delay(now time.Time, c Class, w *waiter) time.Duration {
+	t := b.tenant(c)
+	if ceiling := b.untilBelowCeiling(now, t); ceiling > 0 && b.limited.Load() {
+		if b.queue.head(b.second) == w {
+			defer b.queue.wakeHead(b.second)
+		}
+		w.until = b.second + int64((ceiling+refillStep-1)/refillStep)
+		return ceiling
+	}
+	w.until = 0
+	if covered := b.untilCovered(now, t, c); covered == 0 || b.queue.head(b.second) != w {
+		return covered
+	}
 	wait := b.wait(now, c)
 	left := addSaturating(b.balance, min(b.burstCredit, b.burstLeft())+b.minuteCredit)
 	if wait == 0 && b.limited.Load() && b.uncharged > 0 && b.uncharged >= left {
 		wait = max(time.Nanosecond, time.Unix(b.second+1, 0).Sub(now))
-	}
-	if wait == 0 {
-		b.uncharged = addSaturating(b.uncharged, max(b.averageCharge, 1))
-		b.queue.remove(w)
 	}
 	return wait
 }

@@ -27,7 +27,7 @@ const unlimitedBytes = 1 << 50
 
 // weigh returns the bytes counted for a collection.
 func weigh(c *Collection) int64 {
-	n := entryHeld + c.Options.held + int64(len(c.Zones))*256 + c.Planned.weigh()
+	n := entryHeld + c.Options.held + int64(len(c.Zones))*256 + c.Planned.weigh() + c.Throughput.Switches.Tenants.held()
 	for _, ix := range c.Indexes {
 		n += ix.Held
 	}

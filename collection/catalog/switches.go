@@ -49,6 +49,9 @@ type Switches struct {
 	// RequestMax is the default maximum of a command, in millionths of a request unit; 0 is none, in a change it leaves
 	// the setting, and -1 removes it.
 	RequestMax int64
+	// Tenants are the limits of tenants, of a collection only; nil is none, in a change it leaves the setting, and one
+	// without fields removes it.
+	Tenants *Tenants
 }
 
 // Bucket is one throughput bucket; Percent 0 means none. See Switches.With.
@@ -77,6 +80,11 @@ func (s Switches) With(change Switches) Switches {
 	if change.RequestMax != 0 {
 		s.RequestMax = max(0, change.RequestMax)
 	}
+	if change.Tenants != nil {
+		if s.Tenants = change.Tenants; len(change.Tenants.Prefix) == 0 {
+			s.Tenants = nil
+		}
+	}
 	if change.Buckets != ([BucketsMax]Bucket{}) {
 		s.Buckets = change.Buckets
 		for i, b := range s.Buckets {
@@ -99,6 +107,9 @@ func (s Switches) append(b *bson.Builder) {
 	if s.RequestMax != 0 {
 		b.Int64("requestMax", s.RequestMax)
 	}
+	if s.Tenants != nil {
+		s.Tenants.append(b)
+	}
 	b.BeginArray("buckets")
 	for _, k := range s.Buckets {
 		b.BeginDoc("")
@@ -119,7 +130,7 @@ func decodeSwitches(throughput bson.Raw) (s Switches) {
 		return s
 	}
 	s.ServerSideRetry, s.Burst, s.PerMinute = Switch(number(d, "retry")), Switch(number(d, "burst")), Switch(number(d, "minute"))
-	s.RequestMax = number(d, "requestMax")
+	s.RequestMax, s.Tenants = number(d, "requestMax"), decodeTenants(d)
 	list, _ := d.Get("buckets").Array()
 	it := list.Iter()
 	for i := range s.Buckets {

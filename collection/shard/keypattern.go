@@ -292,16 +292,21 @@ func (k KeyPattern) AppendDocumentKey(b *bson.Builder, doc bson.Raw) {
 // AppendLogical appends to dst bytes that identify the logical partition of a document: equal for documents with
 // equal shard keys, where values of a suffix in the same bucket count as equal.
 func (k KeyPattern) AppendLogical(dst []byte, doc bson.Raw) []byte {
-	for _, f := range k.Fields() {
+	return k.AppendPrefix(dst, doc, len(k.Fields()))
+}
+
+// AppendPrefix is AppendLogical for the first fields of the shard key.
+func (k KeyPattern) AppendPrefix(dst []byte, doc bson.Raw, fields int) []byte {
+	for _, f := range k.Fields()[:fields] {
 		v, _ := get(doc, f.Path)
 		dst = k.appendLogicalField(dst, f, v)
 	}
 	return dst
 }
 
-// AppendLogicalOf is AppendLogical for a value of each field.
+// AppendLogicalOf is AppendLogical for a value of each field, or of the first fields, as AppendPrefix.
 func (k KeyPattern) AppendLogicalOf(dst []byte, values []bson.Value) []byte {
-	for i, f := range k.Fields() {
+	for i, f := range k.Fields()[:len(values)] {
 		dst = k.appendLogicalField(dst, f, values[i])
 	}
 	return dst

@@ -64,7 +64,7 @@ func (a *attempt) admit(shards []*shard.Descriptor) error {
 	return a.c.admitScope(a.op.Env.Context(), a.op, scope)
 }
 
-// classify sets the op's class (priority and throughput bucket), by which the budgets treat a statement on a
+// classify sets the op's class (priority, throughput bucket and tenant), by which the budgets treat a statement on a
 // collection, and reports whether the collection has a budget, so that the statement needs admission. A refusal that
 // a test has injected is returned first, even where the statement would otherwise wait.
 func (c *Cluster) classify(o *Op, coll *catalog.Collection, shards []*shard.Descriptor, kind ratelimit.Kind) (limited bool, err error) {
@@ -81,6 +81,9 @@ func (c *Cluster) classify(o *Op, coll *catalog.Collection, shards []*shard.Desc
 	}
 	pool := c.Budgets.Collection(uint64(coll.ID))
 	o.class = pool.ClassOf(o.Class, o.AppName)
+	if limits := pool.Tenants(); limits != nil {
+		o.class.Tenant = o.tenant(coll, limits)
+	}
 	o.Cap.Reclass(&o.class)
 	return pool.Limited() || pool.Shared(), nil
 }

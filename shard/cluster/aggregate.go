@@ -237,6 +237,7 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 		return opened{}, err
 	}
 	shards := router.Targets(coll, q.Match, env.Collation == nil)
+	x.o.reach = reach{filter: q.Match}
 	if err := x.c.admit(x.o, coll, shards, ratelimit.ReadKind); err != nil {
 		return opened{}, err
 	}

@@ -190,6 +190,7 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 		if a.coll != by {
 			d = a.coll.Home(docs[0].Doc, docs[0].Hash)
 		}
+		o.reach.doc = docs[0].Doc // with a budget, the only one
 		if err := a.admit([]*shard.Descriptor{d}); err != nil {
 			return err
 		}

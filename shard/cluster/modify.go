@@ -123,6 +123,7 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 			return err
 		}
 		a.c.begin(o, a.coll)
+		o.reach = w.reach
 		if err := a.admit(w.shards); err != nil {
 			return err
 		}
@@ -181,6 +182,7 @@ type located struct {
 	sol    *plan.Solution
 	shards []*shard.Descriptor
 	filter match.Node // nil when nothing needs it
+	reach  reach
 	// express is true if the filter is no more than the _id.
 	express bool
 }
@@ -191,7 +193,7 @@ func (a *attempt) locate(m *Modify) (located, error) {
 	needsFilter := m.Upsert || m.Update != nil && m.Update.NeedsPosition()
 	if n, ok := plan.Express(o.Env, a.coll, &m.Find); ok && !needsFilter {
 		c.Uses.Count(a.coll, n)
-		return located{sol: &plan.Solution{Shards: n, Point: true}, shards: []*shard.Descriptor{a.coll.Map.Find(n.Hash, n.ID)}, express: true}, nil
+		return located{sol: &plan.Solution{Shards: n, Point: true}, shards: []*shard.Descriptor{a.coll.Map.Find(n.Hash, n.ID)}, reach: reach{id: n.ID}, express: true}, nil
 	}
 	f := m.Find
 	f.Limit = 1
@@ -206,7 +208,7 @@ func (a *attempt) locate(m *Modify) (located, error) {
 	if err != nil {
 		return located{}, err
 	}
-	return located{sol: sol, shards: router.Targets(a.coll, q.Match, o.Env.Collation == nil), filter: q.Match}, nil
+	return located{sol: sol, shards: router.Targets(a.coll, q.Match, o.Env.Collation == nil), filter: q.Match, reach: reach{filter: q.Match}}, nil
 }
 
 // point returns the node of a solution that reads one record by its key, if the solution has no other nodes than that,

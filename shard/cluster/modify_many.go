@@ -194,6 +194,7 @@ func (c *Cluster) changeBatch(o *Op, from *Stream, ns collection.Namespace, m *M
 		}
 		filter = plan.BindText(a.coll, filter)
 		a.c.begin(o, a.coll)
+		o.reach.filter = filter
 		if err := a.admit(c.shardsOf(a.coll, batch)); err != nil {
 			return err
 		}

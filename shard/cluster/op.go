@@ -102,6 +102,7 @@ type Op struct {
 
 	meter     ratelimit.Meter      // of the running statement
 	touches   touches              // of the running statement
+	reach     reach                // of the running statement
 	key       chargedKey           // the shard key value for which the command was charged
 	refused   *ratelimit.Throttled // the last refusal of a bulk write's statement
 	class     ratelimit.Class      // Class, with the throughput bucket of AppName
@@ -170,6 +171,7 @@ func (c *Cluster) begin(o *Op, coll *catalog.Collection) {
 	c.Budgets.LowerCap(o.Cap, uint64(coll.ID), o.Class, o.AppName)
 	o.meter.Reset(uint64(coll.ID), nil)
 	o.touches.reset()
+	o.reach = reach{}
 	o.meter.SetStrong(o.Strong)
 	o.meter.SetCap(o.Cap)
 	o.Receipt.SetStrong(o.Strong)

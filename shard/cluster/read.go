@@ -119,6 +119,7 @@ func (c *Cluster) openExpress(o *Op, v *view, coll *catalog.Collection, n *plan.
 	shards := s.shards[:]
 	c.begin(o, coll)
 	o.touchKey(coll, d, n.ID)
+	o.reach.id = n.ID
 	c.Uses.Count(coll, n)
 	if err := c.admit(o, coll, shards, ratelimit.ReadKind); err != nil {
 		return nil, err
@@ -189,6 +190,7 @@ func (c *Cluster) openQuery(o *Op, v *view, q *plan.Query, inside bool) (*Stream
 	shards := router.Targets(q.Coll, q.Match, o.Env.Collation == nil)
 	c.begin(o, q.Coll)
 	o.touchQuery(q, shards)
+	o.reach.filter = q.Match
 	if err := c.admit(o, q.Coll, shards, ratelimit.ReadKind); err != nil {
 		return nil, err
 	}

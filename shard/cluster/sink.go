@@ -271,7 +271,7 @@ func (s *mergeSink) merge(fresh bson.Raw) error {
 			return err
 		}
 		shards := router.Targets(a.coll, q.Match, s.o.Env.Collation == nil)
-		if err := s.open(a, shards); err != nil {
+		if err := s.open(a, shards, fresh); err != nil {
 			return err
 		}
 		row, err := a.readFirst(sol, shards)
@@ -289,9 +289,10 @@ func (s *mergeSink) merge(fresh bson.Raw) error {
 	})
 }
 
-// open admits an attempt of a write to the target's shards and begins its transaction, unless it has one.
-func (s *mergeSink) open(a *attempt, shards []*shard.Descriptor) error {
+// open admits an attempt of a write of a document to the target's shards and begins its transaction, unless it has one.
+func (s *mergeSink) open(a *attempt, shards []*shard.Descriptor, fresh bson.Raw) error {
 	a.c.begin(s.o, a.coll)
+	s.o.reach.doc = fresh
 	if err := a.admit(shards); err != nil {
 		return err
 	}
@@ -312,7 +313,7 @@ func (s *mergeSink) insert(a *attempt, fresh bson.Raw) error {
 	}
 	home := a.coll.Home(fresh, h)
 	if err == nil && a.txn == nil {
-		err = s.open(a, []*shard.Descriptor{home})
+		err = s.open(a, []*shard.Descriptor{home}, fresh)
 	}
 	if err == nil && inTxn {
 		h, err = a.position(fresh)

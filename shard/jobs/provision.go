@@ -3,6 +3,7 @@ package jobs
 import (
 	"math/bits"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
@@ -39,6 +40,23 @@ func (r *Runner) options(s catalog.Switches) ratelimit.Options {
 	return o
 }
 
+// tenants returns the limits of a collection's tenants; nil if there are none.
+func tenants(c *catalog.Collection) *ratelimit.Tenants {
+	t := c.Throughput.Switches.Tenants
+	if t == nil || !c.Sharded() || !t.PrefixOf(c) {
+		return nil
+	}
+	named := make(map[string]ratelimit.TenantLimits, len(t.Values))
+	for _, v := range t.Values {
+		values := make([]bson.Value, len(t.Prefix))
+		for i, f := range t.Prefix {
+			values[i] = v.Value.Get(f)
+		}
+		named[string(c.Key.AppendLogicalOf(nil, values))] = ratelimit.TenantLimits(v.TenantLimits)
+	}
+	return ratelimit.NewTenants(len(t.Prefix), ratelimit.TenantLimits(t.TenantLimits), named)
+}
+
 // Shares converts stored shares of a throughput to those of package ratelimit.
 func Shares(list []catalog.Share) []ratelimit.Share {
 	var out []ratelimit.Share
@@ -61,6 +79,7 @@ func (r *Runner) Provision(c *catalog.Collection) {
 	if t := Provisioned(c.Throughput); pool.Throughput() != t || pool.Options() != o {
 		pool.Set(now, t, o)
 	}
+	pool.SetTenants(tenants(c))
 	pool.SetShards(now, c.Map.Ints())
 	pool.Arrange(now, Shares(c.Shares))
 	if d := r.Catalog.Peek().Database(c.Namespace.DB); d != nil && c.Throughput.Mode == catalog.ThroughputNone && d.Throughput.Mode != catalog.ThroughputNone {

@@ -29,11 +29,13 @@ func TestThrottleInfo(t *testing.T) {
 	}
 	c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 400}`)
 	c.ok(`{customAction: "CreateCollection", collection: "b", shardKey: "k", offerThroughput: 400, throughputBuckets: [{id: 1, maxThroughputPercentage: 10}]}`)
+	c.ok(`{customAction: "CreateCollection", collection: "t", shardKey: "k", offerThroughput: 400, tenants: {shardKeyPrefix: ["k"], maxThroughputPercentage: 10}}`)
 	c.ok(`{customAction: "CreateDatabase", $db: "shared", offerThroughput: 400}`)
 	for _, x := range []struct{ coll, extra, want string }{
 		{"c", "", `partition test.c 0 400.0 { k: 7 }`},
 		{"b", `, comment: {bucket: 1}`, `bucket test.b 0 40.0 { k: 7 }`},
 		{"b", `, comment: {priority: "low"}`, `priority test.b 0 400.0 { k: 7 }`},
+		{"t", ``, `tenant test.t 0 40.0 { k: 7 }`},
 		{"s", `, $db: "shared"`, `database shared.s 0 400.0 missing`},
 	} {
 		if got := exhaust(x.coll, x.extra); got != x.want {
@@ -61,7 +63,7 @@ func TestThrottleInfo(t *testing.T) {
 		}
 	}
 	r = c.ok(`{customAction: "GetRequestReport", $db: "admin"}`)
-	if by := fmt.Sprint(at(r, "throttledBy")); by != `{ partition: 1, database: 1, bucket: 1, priority: 1, injected: 2 }` {
+	if by := fmt.Sprint(at(r, "throttledBy")); by != `{ partition: 1, database: 1, bucket: 1, priority: 1, injected: 2, tenant: 1 }` {
 		t.Errorf("the report: %s", by)
 	}
 	c.ok(`{customAction: "InjectThrottle", collection: "c", kind: "write", nth: 2, count: -1}`)

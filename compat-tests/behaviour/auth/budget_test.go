@@ -44,6 +44,7 @@ func TestTenantsBudget(t *testing.T) {
 			`{"customAction": "UpdateDatabase", "offerThroughput": 100000}`,
 			`{"customAction": "UpdateDatabase", "throughputBuckets": []}`,
 			`{"customAction": "UpdateCollection", "collection": "c", "offerThroughput": 100000}`,
+			`{"customAction": "UpdateCollection", "collection": "c", "tenants": {}}`,
 			`{"customAction": "MigrateThroughput", "throughputType": "autoscale"}`,
 			`{"customAction": "RedistributeThroughput", "collection": "c", "equal": true}`,
 		} {

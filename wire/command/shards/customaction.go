@@ -173,7 +173,7 @@ func (s *State) customActions() map[string]customAction {
 		// backup, clusterManager and those that include them may append to the oplog, and no role of a database may.
 		"Backup":           {[]string{"to"}, grantedBy("the roles backup and clusterManager", onCluster(auth.AppendOplogNote)), s.makeBackup},
 		"Clock":            {[]string{"", "stop", "advanceMs", "advanceTo", "run"}, onCluster(auth.SetParameter), setClock},
-		"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "serverless", "shardKey", "suffix", "indexes"}, switchFields...), needsCreate, createCollection},
+		"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "serverless", "shardKey", "suffix", "indexes"}, collectionSwitchFields...), needsCreate, createCollection},
 		"CreateDatabase":   {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), needsCreate, createDatabase},
 
 		"GetChangeStreamTokens":  {[]string{"collection", "startAtOperationTime"}, onNamespace(auth.ChangeStream), changeStreamTokens},
@@ -188,7 +188,7 @@ func (s *State) customActions() map[string]customAction {
 		"PrepareThroughput":      {[]string{"offerThroughput", "autoScaleSettings", "splitFrom", "from", "to", "cancel", "collection"}, grantedBy("the role clusterManager", onNamespace(auth.SetThroughput)), prepareThroughput},
 		"RedistributeThroughput": {[]string{"collection", "targets", "sources", "equal"}, grantedBy("the role clusterManager", onNamespace(auth.SetThroughput)), redistribute},
 		"ScheduleThroughput":     {[]string{"schedule", "timezone", "collection"}, grantedBy("the role clusterManager", onNamespace(auth.SetThroughput)), scheduleThroughput},
-		"UpdateCollection":       {append([]string{"collection", "offerThroughput", "autoScaleSettings", "indexes"}, switchFields...), needsUpdate, updateCollection},
+		"UpdateCollection":       {append([]string{"collection", "offerThroughput", "autoScaleSettings", "indexes"}, collectionSwitchFields...), needsUpdate, updateCollection},
 		"UpdateDatabase":         {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), needsUpdate, updateDatabase},
 	}
 }
@@ -240,7 +240,7 @@ func customArg(c *command.Call, a *customArgs, name string, v bson.Value) (err e
 			err = mongoerr.WrongType(c.Field(name), v.Type.String(), "timestamp")
 		}
 		a.startAt = v
-	case "serverSideRetry", "burst", "ruPerMinute", "throughputBuckets", "defaultMaxRequestUnits":
+	case "serverSideRetry", "burst", "ruPerMinute", "throughputBuckets", "defaultMaxRequestUnits", "tenants":
 		err = switchArg(c, &a.throughput.Switches, name, v)
 	case "nth", "count", "every", "kind", "retryAfterMs":
 		err = injectArg(c, &a.rule, name, v)
@@ -426,13 +426,32 @@ func createCollection(c *command.Call, a *customArgs) error {
 	if err != nil {
 		return err
 	}
+	if t := a.throughput.Switches.Tenants; t != nil {
+		planned := &catalog.Collection{Throughput: a.throughput}
+		if !key.IsEmpty() {
+			if planned.Key, err = shard.ParseKeyPattern(key); err != nil {
+				return err
+			}
+		}
+		if err := checkTenants(planned, t); err != nil {
+			return err
+		}
+	}
 	return c.Server.DDL.Create(&c.Op, a.ns, ddl.CreateOptions{ShardKey: key, Throughput: a.throughput, Indexes: a.indexes})
 }
 
 // updateCollection changes the throughput of a collection, and replaces its indexes by those of the arguments, if
 // there are any.
 func updateCollection(c *command.Call, a *customArgs) error {
-	if _, err := c.Collection(a.ns); err != nil {
+	coll, err := c.Collection(a.ns)
+	if err != nil {
+		return err
+	}
+	planned := &catalog.Collection{Key: coll.Key, Throughput: coll.Throughput}
+	if a.throughput.Mode != catalog.ThroughputNone {
+		planned.Throughput = a.throughput
+	}
+	if err := checkTenants(planned, a.throughput.Switches.Tenants); err != nil {
 		return err
 	}
 	switch {
@@ -492,4 +511,4 @@ func (s *State) getCollection(c *command.Call, a *customArgs) error {
 }
 
 // throughputFields are the arguments of customAction that choose a throughput. They need the action setThroughput.
-var throughputFields = append([]string{"offerThroughput", "autoScaleSettings", "serverless"}, switchFields...)
+var throughputFields = append([]string{"offerThroughput", "autoScaleSettings", "serverless"}, collectionSwitchFields...)

@@ -13,13 +13,19 @@ import (
 // Cosmos DB does not have these arguments.
 var switchFields = []string{"serverSideRetry", "burst", "ruPerMinute", "throughputBuckets", "defaultMaxRequestUnits"}
 
+// collectionSwitchFields are the same of a collection.
+var collectionSwitchFields = append([]string{"tenants"}, switchFields...)
+
 // switchArg reads one switch.
 func switchArg(c *command.Call, s *catalog.Switches, name string, v bson.Value) error {
 	if v.IsMissing() {
 		return nil
 	}
-	if name == "throughputBuckets" {
+	switch name {
+	case "throughputBuckets":
 		return bucketsArg(c, s, name, v)
+	case "tenants":
+		return tenantsArg(c, s, name, v)
 	}
 	if name == "defaultMaxRequestUnits" {
 		n, err := c.RequestUnitsArg(name, v)
@@ -91,6 +97,7 @@ func appendSwitches(b *bson.Builder, s catalog.Switches) {
 	if s.RequestMax != 0 {
 		b.Double("defaultMaxRequestUnits", ratelimit.MicroRU(s.RequestMax).Exact())
 	}
+	appendTenants(b, s.Tenants)
 	if s.Buckets == ([catalog.BucketsMax]catalog.Bucket{}) {
 		return
 	}
