@@ -13,12 +13,22 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// followEvery is the interval at which a Follower lists the segments of the archive: as often as a server may write
-// them.
-const followEvery = time.Second
+// intervals are the times between two listings of segments by a Follower.
+type intervals struct {
+	first   time.Duration // as often as a server may write segments
+	quick   int           // number of listings without a further segment, after which the interval doubles with each one
+	longest time.Duration // of an archive with requests that cost; 0 = first
+}
 
-// lookEvery is the number of listings after which a Follower also looks for newer timelines in the archive.
-const lookEvery = 60
+var usualIntervals = intervals{first: time.Second, quick: 10, longest: 8 * time.Second}
+
+// after returns the interval after a number of listings without a further segment.
+func (i *intervals) after(empty int) time.Duration {
+	return max(i.first, min(i.longest, i.first<<min(max(0, empty-i.quick), 16)))
+}
+
+// lookEvery is the least time after which a Follower also looks for newer timelines in the archive.
+const lookEvery = time.Minute
 
 // Errors of a Follower.
 var (
@@ -82,6 +92,10 @@ type Follower struct {
 	unseen pebblekv.Applied
 	// pending is the term of a promotion that was recorded, and perhaps begun; no more writes are applied then.
 	pending *Term
+	pace    intervals
+	empty   int           // listings without a further segment
+	hurried chan struct{} // full after Hurry
+	looked  time.Time     // the last look for newer timelines
 	// work is full while segments are applied or the follower is promoted.
 	work chan struct{}
 
@@ -92,8 +106,12 @@ type Follower struct {
 
 // NewFollower makes a Follower. It logs with log, errors with err.
 func NewFollower(a Archive, store pebblekv.Follower, now func() time.Time, changed func(context.Context, pebblekv.Applied) error, log func(what string, err error)) *Follower {
-	return &Follower{archive: a, store: store, changed: changed, now: now, log: log, work: make(chan struct{}, 1),
+	f := &Follower{archive: a, store: store, changed: changed, now: now, log: log, work: make(chan struct{}, 1), hurried: make(chan struct{}, 1), pace: usualIntervals,
 		status: FollowStatus{From: a.Location(), Applied: store.Position().Time}}
+	if !a.KeepsLock() { // a folder, whose listings cost nothing
+		f.pace.longest = 0
+	}
+	return f
 }
 
 // Status returns the present state.
@@ -103,6 +121,14 @@ func (f *Follower) Status() FollowStatus {
 	return f.status
 }
 
+// Hurry makes the next listings come at the shortest interval: a client waits for a write.
+func (f *Follower) Hurry() {
+	select {
+	case f.hurried <- struct{}{}:
+	default:
+	}
+}
+
 // Run applies segments until ctx ends or the follower was promoted (Promoted); then it returns nil. After an error of the
 // archive it tries again. Errors: ErrBehind and ErrTimeline, after which the store has to be made again (Begin);
 // storage.ErrFormat, ErrCorruption and ErrUndetermined, after which the store must be closed.
@@ -110,14 +136,12 @@ func (f *Follower) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	gaps := 0
-	for n := 0; ; n++ {
-		select {
-		case <-ctx.Done():
+	for first := true; ; first = false {
+		if !f.await(ctx, timer) {
 			return nil
-		case <-timer.C:
 		}
 		f.work <- struct{}{} // a promotion ends with its own context
-		err := f.next(ctx, n)
+		err := f.next(ctx, first)
 		<-f.work
 		if ctx.Err() != nil || f.Promoted() != nil {
 			return nil
@@ -133,13 +157,31 @@ func (f *Follower) Run(ctx context.Context) error {
 		case errors.Is(err, ErrTimeline), errors.Is(err, storage.ErrFormat), errors.Is(err, ErrFormat), errors.Is(err, storage.ErrUndetermined), errors.Is(err, storage.ErrClosed):
 			return err
 		}
-		timer.Reset(followEvery)
+		timer.Reset(f.pace.after(f.empty))
 	}
 }
 
-// next does one attempt, the n-th: it applies what the archive has, or finds out whether a promotion has begun. Errors: ErrTimeline if the
+// await waits for the timer, or for Hurry if the interval has become longer. It returns false when ctx ends.
+func (f *Follower) await(ctx context.Context, timer *time.Timer) bool {
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-timer.C:
+			return true
+		case <-f.hurried:
+			if f.pace.after(f.empty) > f.pace.first {
+				f.empty = 0
+				return true
+			}
+			f.empty = 0
+		}
+	}
+}
+
+// next does one attempt: it applies what the archive has, or finds out whether a promotion has begun. Errors: ErrTimeline if the
 // store has to be made again.
-func (f *Follower) next(ctx context.Context, n int) error {
+func (f *Follower) next(ctx context.Context, first bool) error {
 	switch {
 	case f.Promoted() != nil:
 		return nil
@@ -154,13 +196,14 @@ func (f *Follower) next(ctx context.Context, n int) error {
 			return err
 		}
 	}
-	if n%lookEvery == 0 {
+	if since := f.now().Sub(f.looked); first || since >= lookEvery || since < 0 { // the clock may be set back
+		f.looked = f.now()
 		switch err := f.lookForTimelines(ctx); {
 		case !errors.Is(err, ErrTimeline):
 			if err != nil {
 				return err
 			}
-		case n == 0, errors.As(err, new(*DeposedError)): // the timeline has ended
+		case first, errors.As(err, new(*DeposedError)): // the timeline has ended
 			return err
 		default:
 			f.log("the folder of backups has a newer timeline than the one that this server follows; start it again to follow that", nil)
@@ -233,10 +276,13 @@ func (f *Follower) step(ctx context.Context) error {
 	if errors.Is(err, fs.ErrNotExist) { // without a log yet, unless the timeline is gone
 		_, err = f.archive.List(ctx, t.rel())
 	}
+	if err == nil && len(entries) == 0 { // so an object store answers for a place that is gone
+		_, _, err = list(ctx, f.archive)
+	}
 	if err != nil {
 		return err
 	}
-	for {
+	for f.empty++; ; f.empty = 0 {
 		next := f.store.Position().Next
 		e, later := segmentWith(entries, next)
 		switch {

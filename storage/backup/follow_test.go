@@ -50,6 +50,7 @@ func (c *copyOf) open(a Archive) {
 		c.seen = append(c.seen, what)
 		return nil
 	}, func(string, error) {})
+	c.f.looked = time.Now()
 	c.f.Keep = func(term *Term) error { c.kept = term; return nil }
 }
 
@@ -266,6 +267,75 @@ func TestFollowMissesPlace(t *testing.T) {
 		w.write(10)
 		w.ship(a)
 		c.step()
+	}
+}
+
+// likeStore is an archive that behaves as one in an object store: requests cost, and a missing folder has no files.
+type likeStore struct{ Archive }
+
+func (likeStore) KeepsLock() bool { return true }
+
+func (a likeStore) List(ctx context.Context, dir string) ([]Entry, error) {
+	list, err := a.Archive.List(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return list, err
+}
+
+// TestFollowNoticesLostPlace checks that a place in an object store which is gone is an error of the next listing.
+func TestFollowNoticesLostPlace(t *testing.T) {
+	w := newWorld(t, 1)
+	dir := filepath.Join(t.TempDir(), "backups")
+	a := likeStore{InFolder(dir)}
+	w.write(10)
+	w.ship(a)
+	c := follow(t, w, a)
+	c.step()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.f.step(t.Context()); !errors.Is(err, ErrNoBackup) {
+		t.Errorf("a listing of the lost place: %v", err)
+	}
+}
+
+// TestFollowIntervals checks the interval of listings: it grows while no segments come, and Hurry ends a long one.
+func TestFollowIntervals(t *testing.T) {
+	for empty, want := range map[int]time.Duration{0: time.Second, 10: time.Second, 11: 2 * time.Second, 13: 8 * time.Second, 1 << 30: 8 * time.Second} {
+		if got := usualIntervals.after(empty); got != want {
+			t.Errorf("after %d listings without a segment: %v", empty, got)
+		}
+	}
+	w := newWorld(t, 1)
+	a := InFolder(filepath.Join(t.TempDir(), "backups"))
+	w.write(10)
+	w.ship(a)
+	if c := follow(t, w, a); c.f.pace.after(1<<20) != time.Second {
+		t.Error("the interval of a folder grows")
+	}
+	c := follow(t, w, likeStore{a})
+	c.f.pace = intervals{first: time.Hour, longest: 4 * time.Hour}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.f.Run(ctx) }()
+	defer func() { // before the store is closed
+		cancel()
+		<-ended
+	}()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for c.f.Status().CaughtUp.IsZero() { // the first listing
+		<-look.C
+	}
+	w.write(10)
+	w.ship(a)
+	want := w.times[len(w.times)-1]
+	for begun := time.Now(); c.f.Status().Applied < want; <-look.C { // the second listing is due in hours
+		c.f.Hurry()
+		if time.Since(begun) > time.Minute {
+			t.Fatalf("the state is that of %v, and not of %v", c.f.Status().Applied, want)
+		}
 	}
 }
 

@@ -194,7 +194,7 @@ func TestPromoteInterrupted(t *testing.T) {
 			}
 			if x.unreadable {
 				claims := a.claims
-				if err := c.f.next(t.Context(), 1); !errors.Is(err, errUnsteady) || c.f.pending == nil || a.claims != claims {
+				if err := c.f.next(t.Context(), false); !errors.Is(err, errUnsteady) || c.f.pending == nil || a.claims != claims {
 					t.Errorf("while the archive does not answer: %v", err)
 				}
 			}
@@ -217,7 +217,7 @@ func TestPromoteInterrupted(t *testing.T) {
 			}
 			w.write(10) // the former primary is still the primary
 			w.ship(folder)
-			if err := c.f.next(t.Context(), 1); err != nil || c.f.Promoted() != nil || c.f.pending != nil || c.kept != nil {
+			if err := c.f.next(t.Context(), false); err != nil || c.f.Promoted() != nil || c.f.pending != nil || c.kept != nil {
 				t.Fatalf("the follower does not go on: %v, %v, %v", err, c.f.Promoted(), c.kept)
 			}
 			c.check()
@@ -257,10 +257,11 @@ func TestPromotedTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	fast.promoted(*fast.kept)
-	if err := slow.f.next(t.Context(), 1); err != nil || slow.f.Promoted() != nil || slow.kept != nil {
+	if err := slow.f.next(t.Context(), false); err != nil || slow.f.Promoted() != nil || slow.kept != nil {
 		t.Errorf("the slow one: %v, %v, %v", err, slow.f.Promoted(), slow.kept)
 	}
-	if err := slow.f.next(t.Context(), lookEvery); !errors.Is(err, ErrTimeline) {
+	slow.f.looked = time.Time{}
+	if err := slow.f.next(t.Context(), false); !errors.Is(err, ErrTimeline) {
 		t.Errorf("the slow one does not follow the fast one: %v", err)
 	}
 }

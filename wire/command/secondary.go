@@ -78,6 +78,9 @@ func (c *Call) enterSecondary() error {
 	case c.awaited == 0:
 		return nil
 	}
+	if f := c.Server.Follower; f != nil && c.awaited > c.Cluster.Latest() {
+		f.Hurry()
+	}
 	if err := c.Cluster.WaitReached(c.Ctx, c.awaited); err != nil {
 		return err
 	}
