@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -47,16 +48,21 @@ func (c *Config) checkFollow() error {
 	return nil
 }
 
+// formerName is the folder of the store that a new copy of the followed server replaces, while it is deleted.
+const formerName = "store-former"
+
 // beginFollowing makes the copy of the server that this one follows, from its newest backup, if the folder of --data
-// has none yet, or if it has to be made again. The store gets its name only when it is complete.
+// has none yet, or if it has to be made again. The store gets its name only when it is complete. What earlier starts, which were
+// killed, have left of such copies is deleted.
 // Errors: no backups, or none that this program reads; errors of the archive and of the file system.
 func (d *Daemon) beginFollowing(ctx context.Context) error {
-	if d.cfg.Follow == "" {
-		return nil
+	if err := os.RemoveAll(filepath.Join(d.cfg.Data, formerName)); err != nil || d.cfg.Follow == "" {
+		return err
 	}
+	unfinished, dir := filepath.Join(d.cfg.Data, UnfinishedName), filepath.Join(d.cfg.Data, storeName)
 	state, _ := look(filescan.Disk, d.cfg.Data)
 	if !d.cfg.followAnew && state != filescan.Absent {
-		return nil
+		return os.RemoveAll(unfinished)
 	}
 	a, err := d.cfg.openArchive(d.cfg.Follow)
 	if err != nil {
@@ -67,10 +73,9 @@ func (d *Daemon) beginFollowing(ctx context.Context) error {
 	}
 	begun := time.Now()
 	d.log.Info().Str("from", a.Location()).Msg("copying the newest backup of the server to follow")
-	unfinished, dir := filepath.Join(d.cfg.Data, UnfinishedName), filepath.Join(d.cfg.Data, storeName)
-	p, err := backup.Begin(ctx, a, unfinished)
+	p, err := backup.Begin(ctx, a, unfinished, d.makeRoom)
 	if err == nil {
-		err = os.RemoveAll(dir)
+		err = d.deleteFormer()
 	}
 	if err == nil {
 		err = os.Rename(unfinished, dir)
@@ -83,6 +88,30 @@ func (d *Daemon) beginFollowing(ctx context.Context) error {
 	}
 	d.log.Info().Str("state", backup.MomentText(p.Time)).Str("took", time.Since(begun).Round(time.Millisecond).String()).Msg("copied the newest backup of the server to follow")
 	return nil
+}
+
+// deleteFormer deletes the store that a new copy replaces. Its folder has another name first, so that a start after a kill
+// finds a whole store or none.
+func (d *Daemon) deleteFormer() error {
+	former := filepath.Join(d.cfg.Data, formerName)
+	err := os.Rename(filepath.Join(d.cfg.Data, storeName), former)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(err, os.RemoveAll(former))
+}
+
+// makeRoom deletes the store that a new copy with a size replaces before the copy is made, if the disk has not enough free space for both.
+// A copy needs a quarter more for the log that is replayed.
+func (d *Daemon) makeRoom(bytes int64) {
+	usage, err := filescan.Disk.GetDiskUsage(d.cfg.Data)
+	if err != nil || usage.AvailBytes > uint64(bytes)+uint64(bytes)/4 || !exists(filescan.Disk, d.cfg.Data, storeName) {
+		return
+	}
+	d.log.Warn().Int64("needed", bytes).Uint64("free", usage.AvailBytes).Msg("the disk has no space for two copies of the followed server: the former one is deleted first")
+	if err := d.deleteFormer(); err != nil {
+		d.log.Error().Err(err).Msg("the former copy could not be deleted")
+	}
 }
 
 // openFollower makes the Follower of a server that follows another one. Errors: those of the place of backups.

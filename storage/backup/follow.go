@@ -40,15 +40,20 @@ var (
 )
 
 // Begin makes the files of a store that follows the server of an archive, with its newest state there, in the folder
-// dir. Damaged files of the archive are avoided, if other files have the same state. Errors: ErrNoBackup, ErrFormat,
-// ErrNotCovered; errors of the archive and of the file system.
-func Begin(ctx context.Context, a Archive, dir string) (p pebblekv.FollowPosition, err error) {
+// dir. Damaged files of the archive are avoided, if other files have the same state. Before files are copied, room is called
+// with their size; it may be nil. Errors: ErrNoBackup, ErrFormat, ErrNotCovered; errors of the archive and of the file system.
+func Begin(ctx context.Context, a Archive, dir string, room func(bytes int64)) (p pebblekv.FollowPosition, err error) {
 	_, f, release, err := Hold(ctx, a)
 	if err != nil {
 		return p, err
 	}
 	defer release()
-	plan, err := f.RestoreMoment(ctx, 0, dir, false, func(*Plan) (Report, func(error)) { return nil, func(error) {} })
+	plan, err := f.RestoreMoment(ctx, 0, dir, false, func(p *Plan) (Report, func(error)) {
+		if room != nil {
+			room(p.Base.Bytes())
+		}
+		return nil, func(error) {}
+	})
 	if err != nil {
 		return p, err
 	}

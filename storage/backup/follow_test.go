@@ -31,7 +31,7 @@ type copyOf struct {
 func follow(t *testing.T, w *world, a Archive) *copyOf {
 	t.Helper()
 	c := &copyOf{t: t, w: w, dir: filepath.Join(t.TempDir(), "copy")}
-	if _, err := Begin(t.Context(), a, c.dir); err != nil {
+	if _, err := Begin(t.Context(), a, c.dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	c.open(a)
