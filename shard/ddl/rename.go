@@ -22,16 +22,17 @@ func (d *Definer) Rename(o *cluster.Op, from, to collection.Namespace, dropTarge
 	return d.rename(o, from, to, dropTarget, false)
 }
 
-// Replace puts a temporary collection in the place of the collection called ns, if there is one.
+// Replace puts a temporary collection in the place of the collection called ns, if there is one. The throughput of that one, and
+// what is planned for it, remain: a client that may write documents cannot shed a budget by $out.
 // Errors: as Rename.
 func (d *Definer) Replace(o *cluster.Op, temporary, ns collection.Namespace) error {
 	return d.rename(o, temporary, ns, true, true)
 }
 
-// rename is Rename, without waiting for transactions; series allows renaming a time-series collection, which clients
-// may not do unless it is one namespace.
-func (d *Definer) rename(o *cluster.Op, from, to collection.Namespace, dropTarget, series bool) error {
-	series = series || o.Env.Release.Has(release.SeriesOneNamespace)
+// rename is Rename, without waiting for transactions, or with replace Replace, which may also rename a time-series collection.
+// Clients may not do that unless it is one namespace.
+func (d *Definer) rename(o *cluster.Op, from, to collection.Namespace, dropTarget, replace bool) error {
+	series := replace || o.Env.Release.Has(release.SeriesOneNamespace)
 	if err := noTxn(o, from.DB, "renameCollection"); err != nil {
 		return err
 	}
@@ -64,7 +65,11 @@ func (d *Definer) rename(o *cluster.Op, from, to collection.Namespace, dropTarge
 				return err
 			}
 		}
-		moved = coll.With(func(d *catalog.Collection) { d.Namespace = to })
+		moved = coll.With(func(d *catalog.Collection) {
+			if d.Namespace = to; replace && gone != nil && !gone.Sharded() {
+				d.Throughput, d.Planned = gone.Throughput, gone.Planned
+			}
+		})
 		if err := m.Put(moved); err != nil {
 			return err
 		}

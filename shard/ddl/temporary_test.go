@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/ddl"
 )
@@ -29,6 +30,34 @@ func TestReplace(t *testing.T) {
 		t.Error("the temporary name is left")
 	}
 	d.want("gone", d.Replace(d.op(), temp, ns("db.c")), mongoerr.NamespaceNotFound)
+}
+
+// A temporary collection takes the throughput of the collection that it replaces, what is planned for it, and the budget.
+// Rename with dropTarget keeps its own.
+func TestReplaceKeepsThroughput(t *testing.T) {
+	d := newNode(t, ddl.Limits{})
+	for _, name := range []string{"db.c", "db.d"} {
+		own := catalog.Throughput{Mode: catalog.ThroughputManual, RU: 1000, Switches: catalog.Switches{Burst: catalog.On}}
+		d.want("create", d.Create(d.op(), ns(name), ddl.CreateOptions{Throughput: own}), 0)
+		d.want("schedule", d.ScheduleThroughput(d.op(), ns(name), own.Mode, "", []catalog.ScheduleRow{{Cron: "0 8 * * *", RU: 1000}}), 0)
+	}
+	temp, err := d.CreateTemporary(d.op(), "db", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.want("replace", d.Replace(d.op(), temp, ns("db.c")), 0)
+	c := d.Catalog().Collection(ns("db.c"))
+	if x := c.Throughput; x.RU != 1000 || x.HighestRU != 1000 || x.Switches.Burst != catalog.On || c.Planned.IsEmpty() {
+		t.Errorf("%+v, planned %+v", x, c.Planned)
+	}
+	if got := d.Budgets.Collection(uint64(c.ID)).Throughput().RUs; got != 1000 {
+		t.Errorf("the budget has %d RU/s", got)
+	}
+	d.insert("db.plain", `{_id: 1}`)
+	d.want("rename", d.Rename(d.op(), ns("db.plain"), ns("db.d"), true), 0)
+	if c := d.Catalog().Collection(ns("db.d")); c.Throughput.RU != 0 || !c.Planned.IsEmpty() {
+		t.Errorf("after a rename: %+v, planned %+v", c.Throughput, c.Planned)
+	}
 }
 
 // The indexes of a temporary collection have exactly the collations of their specifications: they take none from the

@@ -84,3 +84,21 @@ func TestTenants(t *testing.T) {
 		t.Errorf("without limits: code %d", got)
 	}
 }
+
+// The names of tenants are values of documents: a user that may not read these sees only the limits.
+func TestTenantsWithoutValues(t *testing.T) {
+	w, root, reader := secured(t)
+	root.ok(`{customAction: "CreateCollection", collection: "rooms", shardKey: "tenant", offerThroughput: 1000,
+		tenants: {shardKeyPrefix: ["tenant"], values: [{value: {tenant: "acme"}, maxThroughputPercentage: 5}]}}`)
+	root.ok(`{createUser: "keeper", pwd: "p", roles: ["dbAdmin"]}`)
+	for _, x := range []struct {
+		by   *client
+		name string
+	}{{reader, "acme"}, {w.dialUser(t, "keeper"), ""}} {
+		r := x.by.ok(`{customAction: "GetCollection", collection: "rooms"}`)
+		value := at(r, "tenants.values.0.value.tenant")
+		if name, _ := value.Str(); name != x.name || at(r, "tenants.values.0.maxThroughputPercentage").String() != "5.0" {
+			t.Errorf("want the name %q: %v", x.name, r)
+		}
+	}
+}

@@ -402,7 +402,7 @@ func getDatabase(c *command.Call, _ *customArgs) error {
 	}
 	c.Reply.String("database", c.DB)
 	ddl.AppendThroughput(c.Reply, t)
-	appendSwitches(c.Reply, t.Switches)
+	appendSwitches(c.Reply, t.Switches, false)
 	if d := c.Cluster.Catalog().Database(c.DB); d != nil && !c.Strict() {
 		appendPlanned(c, d.Throughput, d.Planned, 0)
 	}
@@ -476,7 +476,7 @@ func (s *State) getCollection(c *command.Call, a *customArgs) error {
 		b.Raw("shardKeyDefinition", coll.Key.Spec())
 	}
 	ddl.AppendThroughput(b, coll.Throughput)
-	appendSwitches(b, coll.Throughput.Switches)
+	appendSwitches(b, coll.Throughput.Switches, c.SeesValues(coll.Namespace))
 	if have, needed := c.Server.DDL.Scaling(coll); !coll.IsView() && have < needed {
 		b.BeginDoc("scaling")
 		b.Int32("partitions", int32(have))

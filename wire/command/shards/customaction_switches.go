@@ -84,8 +84,8 @@ func bucketsArg(c *command.Call, s *catalog.Switches, name string, v bson.Value)
 	return nil
 }
 
-// appendSwitches prints the switches that have been set.
-func appendSwitches(b *bson.Builder, s catalog.Switches) {
+// appendSwitches prints the switches that have been set; without values, those of tenants without their shard key values.
+func appendSwitches(b *bson.Builder, s catalog.Switches, values bool) {
 	for _, x := range [...]struct {
 		name  string
 		value catalog.Switch
@@ -97,7 +97,7 @@ func appendSwitches(b *bson.Builder, s catalog.Switches) {
 	if s.RequestMax != 0 {
 		b.Double("defaultMaxRequestUnits", ratelimit.MicroRU(s.RequestMax).Exact())
 	}
-	appendTenants(b, s.Tenants)
+	appendTenants(b, s.Tenants, values)
 	if s.Buckets == ([catalog.BucketsMax]catalog.Bucket{}) {
 		return
 	}

@@ -149,8 +149,9 @@ func checkTenants(coll *catalog.Collection, t *catalog.Tenants) error {
 	return nil
 }
 
-// appendTenants appends the limits of tenants in the form of the argument; nothing if there are none.
-func appendTenants(b *bson.Builder, t *catalog.Tenants) {
+// appendTenants appends the limits of tenants in the form of the argument; nothing if there are none. The names of tenants are
+// values of documents: without values they are left out.
+func appendTenants(b *bson.Builder, t *catalog.Tenants, values bool) {
 	if t == nil {
 		return
 	}
@@ -165,7 +166,9 @@ func appendTenants(b *bson.Builder, t *catalog.Tenants) {
 		b.BeginArray("values")
 		for _, v := range t.Values {
 			b.BeginDoc("")
-			b.Raw("value", v.Value)
+			if values {
+				b.Raw("value", v.Value)
+			}
 			appendTenantLimits(b, v.TenantLimits)
 			b.End()
 		}
