@@ -78,13 +78,11 @@ func queryShape(c *command.Call, x *explained.Explained) (bson.Raw, error) {
 		}
 		b.Raw(field, shaper{env: c.Env(), filter: true}.doc(match.String(f)))
 	}
-	for _, part := range []struct {
-		name string
-		doc  bson.Raw
-	}{{"sort", x.Find.Sort}, {"projection", x.Find.Projection}} {
-		if !part.doc.IsEmpty() {
-			b.Raw(part.name, part.doc)
-		}
+	if !x.Find.Sort.IsEmpty() {
+		b.Raw("sort", x.Find.Sort)
+	}
+	if !x.Find.Projection.IsEmpty() {
+		b.Raw("projection", shaper{env: c.Env()}.projection(x.Find.Projection))
 	}
 	if x.Find.Limit > 0 {
 		b.String("limit", "?number")
@@ -196,7 +194,12 @@ func (s shaper) doc(d bson.Raw) bson.Raw {
 // Paths and some operators, such as $exists, keep their value.
 func (s shaper) value(name string, v bson.Value) bson.Value {
 	switch name {
-	case "$exists", "$jsonSchema":
+	case "$exists":
+		return v
+	case "$jsonSchema":
+		if d, ok := v.Doc(); ok && !s.plan {
+			return s.schema(d).Value()
+		}
 		return v
 	case "$type":
 		if !s.plan {
