@@ -200,7 +200,7 @@ func (b *Balancer) isUnsplittable(id keyspace.CollectionID, a Action) bool {
 
 // loads returns the present loads of a collection.
 func (b *Balancer) loads(c *catalog.Collection) Loads {
-	return LoadsOf(b.Tally.Of(c.ID), b.Budgets, c, b.Now())
+	return LoadsOf(b.Tally.Of(c.ID), b.Budgets, c, jobs.PlannedFor(b.Catalog.Peek(), c), b.Now())
 }
 
 func (b *Balancer) carryOut(ctx context.Context, c *catalog.Collection, a Action) error {

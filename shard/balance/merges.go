@@ -12,15 +12,15 @@ import (
 )
 
 // LoadsOf returns the present loads of the shards of a collection: documents, bytes, and RU/s of the last minute;
-// with the provisioned RU/s and the required boundaries.
-func LoadsOf(counts *tally.Collection, budgets *ratelimit.Budgets, c *catalog.Collection, now time.Time) Loads {
+// with the provisioned RU/s and the required boundaries. p are the planned changes of these RU/s (jobs.PlannedFor).
+func LoadsOf(counts *tally.Collection, budgets *ratelimit.Budgets, c *catalog.Collection, p *catalog.Planned, now time.Time) Loads {
 	l := Loads{Shards: map[shard.ID]Load{}, Bounds: c.ZoneBounds()}
 	t := jobs.Provisioned(c.Throughput)
 	if t.Mode == ratelimit.Unlimited { // so that the collection gets one shard on every partition of its database
 		t = budgets.Collection(uint64(c.ID)).SharedThroughput()
 	}
 	if t.Mode == ratelimit.Manual || t.Mode == ratelimit.Autoscale {
-		l.RUs = max(t.RUs, planned.Needed(c.Planned, now))
+		l.RUs = max(t.RUs, planned.Needed(p, now))
 	}
 	for _, d := range c.Map.Shards() {
 		n := counts.Shard(d.ID).Get()

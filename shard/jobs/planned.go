@@ -108,6 +108,18 @@ func withRU(t catalog.Throughput, rus int64, sharded bool, l ratelimit.Load) cat
 	return t
 }
 
+// PlannedFor returns the planned changes of the RU/s that a collection uses: of its own, or else of those of its database. nil
+// is none.
+func PlannedFor(snap *catalog.Snapshot, c *catalog.Collection) *catalog.Planned {
+	if c.Throughput.Mode != catalog.ThroughputNone {
+		return c.Planned
+	}
+	if d := snap.Database(c.Namespace.DB); d != nil {
+		return d.Planned
+	}
+	return nil
+}
+
 // PlannedChanges returns how often this server has changed RU/s as planned; 0 for nil.
 func (r *Runner) PlannedChanges() int64 {
 	if r == nil {

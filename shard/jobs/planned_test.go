@@ -55,6 +55,33 @@ func TestPreparedThroughput(t *testing.T) {
 	})
 }
 
+// Throughput prepared for a database splits the sharded collections that share it, and merges leave these partitions.
+func TestPreparedDatabase(t *testing.T) {
+	virtually(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		manual := func(ru int64) catalog.Throughput {
+			return catalog.Throughput{Mode: catalog.ThroughputManual, RU: ru}
+		}
+		n.must(n.CreateDatabase(n.op(), shop.DB, manual(5000)))
+		n.must(n.Create(n.op(), shop, ddl.CreateOptions{ShardKey: bsontest.Doc(t, `{k: "hashed"}`), Shards: 1}))
+		start := n.Now()
+		n.must(n.PrepareThroughput(n.op(), collection.Namespace{DB: shop.DB}, ddl.Preparation{Throughput: manual(45_000), From: start.Add(2 * time.Hour), To: start.Add(4 * time.Hour)}))
+		for _, step := range []struct {
+			minutes, partitions int
+			rus                 int64
+		}{{0, 1, 5000}, {60, 5, 5000}, {120, 5, 45_000}, {240, 1, 5000}} {
+			if ahead := start.Add(time.Duration(step.minutes) * time.Minute).Sub(n.Now()); ahead > 0 {
+				n.clock.Add(int64(ahead/time.Second) + 1)
+			}
+			n.must(n.jobs.ApplyPlanned(t.Context()))
+			n.balancer(balance.Policy{ShardRU: 10_000, Merge: true}).Pass(t.Context())
+			if got, rus := n.coll().Map.Len(), n.Budgets.Database(shop.DB).Throughput().RUs; got != step.partitions || rus != step.rus {
+				t.Errorf("after %d minutes: %d partitions and %d RU/s, want %d and %d", step.minutes, got, rus, step.partitions, step.rus)
+			}
+		}
+	})
+}
+
 // The loop makes planned changes of collections and databases by itself.
 func TestPlannedLoop(t *testing.T) {
 	virtually(t, func(t *testing.T, make func() storage.Store) {

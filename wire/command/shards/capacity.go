@@ -6,6 +6,7 @@ import (
 
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/shard/planned"
 	"github.com/cantledb/cantle/shard/skew"
 	"github.com/cantledb/cantle/wire/command"
@@ -61,7 +62,7 @@ func (s *State) structuralObstacles(c *command.Call, coll *catalog.Collection, m
 		return append(out, obstacle{kind: "noShardKey", text: fmt.Sprintf("without a shard key it stays one partition, which takes at most %d RU/s", most)})
 	}
 	have, needed := c.Server.DDL.Scaling(coll)
-	if rus := planned.Needed(coll.Planned, c.Cluster.Now()); rus > 0 {
+	if rus := planned.Needed(jobs.PlannedFor(c.Cluster.Catalog(), coll), c.Cluster.Now()); rus > 0 {
 		needed = max(needed, c.Server.DDL.PartitionsFor(rus))
 	}
 	if have < needed {

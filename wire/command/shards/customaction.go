@@ -404,7 +404,7 @@ func getDatabase(c *command.Call, _ *customArgs) error {
 	ddl.AppendThroughput(c.Reply, t)
 	appendSwitches(c.Reply, t.Switches, false)
 	if d := c.Cluster.Catalog().Database(c.DB); d != nil && !c.Strict() {
-		appendPlanned(c, d.Throughput, d.Planned, 0)
+		appendPlannedOfDatabase(c, d)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
@@ -65,7 +66,10 @@ func mergePartitions(c *command.Call, a *customArgs) error {
 	if policy.ShardRU <= 0 {
 		policy.ShardRU = ratelimit.ShardRateMax
 	}
-	plan, after, loads, err := balance.PlanMerges(coll.Map, balance.LoadsOf(cl.Counts(coll.ID), cl.Budgets, coll, cl.Now()), policy)
+	loadsOf := func(coll *catalog.Collection) balance.Loads {
+		return balance.LoadsOf(cl.Counts(coll.ID), cl.Budgets, coll, jobs.PlannedFor(cl.Catalog(), coll), cl.Now())
+	}
+	plan, after, loads, err := balance.PlanMerges(coll.Map, loadsOf(coll), policy)
 	if err != nil {
 		return err
 	}
@@ -82,7 +86,7 @@ func mergePartitions(c *command.Call, a *customArgs) error {
 			return err
 		}
 		after = coll.Map
-		loads = balance.LoadsOf(cl.Counts(coll.ID), cl.Budgets, coll, cl.Now())
+		loads = loadsOf(coll)
 	}
 	b.Int32("after", int32(after.Len()))
 	b.BeginArray("merges")

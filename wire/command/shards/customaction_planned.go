@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/shard/planned"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
@@ -140,7 +141,7 @@ func replyPlanned(c *command.Call, ns collection.Namespace, err error) error {
 		d := c.Cluster.Catalog().Database(ns.DB)
 		if d != nil {
 			ddl.AppendThroughput(c.Reply, d.Throughput)
-			appendPlanned(c, d.Throughput, d.Planned, 0)
+			appendPlannedOfDatabase(c, d)
 		}
 		return nil
 	}
@@ -162,8 +163,20 @@ func appendPlannedOf(c *command.Call, coll *catalog.Collection) {
 	appendPlanned(c, coll.Throughput, coll.Planned, partitions)
 }
 
+// appendPlannedOfDatabase appends what is planned for a database. Its partitions are those of the sharded collection with the
+// fewest that shares the RU/s.
+func appendPlannedOfDatabase(c *command.Call, d *catalog.Database) {
+	partitions := 0
+	for _, coll := range jobs.Sharing(c.Cluster.Catalog(), d.Name) {
+		if n := coll.Map.Len(); coll.Sharded() && (partitions == 0 || n < partitions) {
+			partitions = n
+		}
+	}
+	appendPlanned(c, d.Throughput, d.Planned, partitions)
+}
+
 // appendPlanned appends the planned changes of a throughput; nothing if there are none. partitions is the number of
-// partitions of a sharded collection, else 0.
+// partitions of sharded collections, 0 without any.
 func appendPlanned(c *command.Call, t catalog.Throughput, p *catalog.Planned, partitions int) {
 	if p == nil {
 		return
