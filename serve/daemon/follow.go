@@ -56,8 +56,13 @@ const formerName = "store-former"
 // killed, have left of such copies is deleted.
 // Errors: no backups, or none that this program reads; errors of the archive and of the file system.
 func (d *Daemon) beginFollowing(ctx context.Context) error {
-	if err := os.RemoveAll(filepath.Join(d.cfg.Data, formerName)); err != nil || d.cfg.Follow == "" {
-		return err
+	if exists(filescan.Disk, d.cfg.Data, formerName) && !d.cfg.ServeDamaged {
+		if err := os.RemoveAll(filepath.Join(d.cfg.Data, formerName)); err != nil {
+			d.log.Warn().Err(err).Msg("the rest of a former copy of the followed server could not be deleted; the next start tries it again")
+		}
+	}
+	if d.cfg.Follow == "" {
+		return nil
 	}
 	unfinished, dir := filepath.Join(d.cfg.Data, UnfinishedName), filepath.Join(d.cfg.Data, storeName)
 	state, _ := look(filescan.Disk, d.cfg.Data)
