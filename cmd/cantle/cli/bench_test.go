@@ -119,6 +119,7 @@ func TestBenchElsewhere(t *testing.T) {
 
 // TestBenchThrottled checks that refusals are counted and retried: no operation fails, and all documents are loaded.
 func TestBenchThrottled(t *testing.T) {
+	t.Parallel()
 	uri, db := start(t)
 	// The inserts need the RU of more than two seconds, about 900: fewer could be served without a refusal if a new
 	// second began between them.

@@ -13,6 +13,7 @@ import (
 // cantle compact finds, estimates and frees the space that a large delete leaves in the files; afterwards at most 2
 // MB are estimated. The other documents and their index entries remain.
 func TestCompact(t *testing.T) {
+	t.Parallel()
 	d := startWith(t, "--data", t.TempDir())
 	client, err := mongo.Connect(options.Client().ApplyURI(d.URI()))
 	if err != nil {

@@ -109,6 +109,7 @@ func TestLintServer(t *testing.T) {
 // If the user lacks rights, cantle lint lists the missing ones and checks the readable part. It retries requests that
 // the server throttles.
 func TestLintServerRights(t *testing.T) {
+	t.Parallel()
 	uri, db := start(t, "--auth", "--enable-test-commands")
 	admin := db.Client().Database("admin")
 	run(t, admin, `{createUser: "root", pwd: "pwd", roles: ["root"]}`)

@@ -31,6 +31,7 @@ func contents(t *testing.T, c *mongo.Collection) []driver.M {
 // A dump and a restore of many collections, several at a time, each with several writers: no document is lost, and
 // capped collections keep their order.
 func TestParallel(t *testing.T) {
+	t.Parallel()
 	uri, db := start(t)
 	run(t, db, `{create: "log", capped: true, size: 1000000}`)
 	for c := range 7 {
@@ -88,6 +89,7 @@ func TestParallel(t *testing.T) {
 
 // A restore that stops at the first error ends, in whatever step its reading and writing goroutines are.
 func TestStopOnError(t *testing.T) {
+	t.Parallel()
 	uri, db := start(t)
 	for c := range 5 {
 		var docs []any
@@ -150,6 +152,7 @@ func TestChosenCollections(t *testing.T) {
 
 // Measurements are restored from buckets.
 func TestTimeSeriesDump(t *testing.T) {
+	t.Parallel()
 	uri, db := start(t)
 	run(t, db, `{create: "ts", timeseries: {timeField: "at", metaField: "m", granularity: "minutes"}}`)
 	run(t, db, `{createIndexes: "ts", indexes: [{key: {"m.k": 1, at: -1}, name: "byk"}]}`)

@@ -40,6 +40,7 @@ func exhaust(t *testing.T, db *mongo.Database) {
 // While a client has used up the budget of a collection, advise, partitions and report answer at once, and export waits
 // and shows it.
 func TestVerbsWhileThrottled(t *testing.T) {
+	t.Parallel()
 	uri, db := start(t, "--enable-test-commands")
 	run(t, db.Client().Database("admin"), `{shardCollection: "test.slow", key: {k: "hashed"}}`)
 	fill(t, db, "slow", 300, func(i int) string { return fmt.Sprintf(`{_id: %d, k: %d, n: %d}`, i, i%20, i%3) })

@@ -122,6 +122,7 @@ func verb(t *testing.T, name string, args ...string) string {
 }
 
 func TestDumpAndRestore(t *testing.T) {
+	t.Parallel()
 	uri, db := start(t)
 	fillShop(t, db)
 	dir := t.TempDir()
@@ -180,6 +181,7 @@ func TestDumpResumes(t *testing.T) {
 }
 
 func TestRestoreResumes(t *testing.T) {
+	t.Parallel()
 	uri, db := start(t)
 	fillShop(t, db)
 	dir := t.TempDir()
@@ -221,6 +223,7 @@ func TestDamagedDumps(t *testing.T) {
 
 // Writes of an import into a collection with too little throughput are throttled, and retried until they succeed.
 func TestTransferWaits(t *testing.T) {
+	t.Parallel()
 	uri, db := start(t)
 	run(t, db, `{customAction: "CreateCollection", collection: "slow", shardKey: "k", offerThroughput: 1000}`)
 	var lines strings.Builder
