@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"container/heap"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -294,6 +295,24 @@ func TestTenantsInTheQueue(t *testing.T) {
 				t.Errorf("the request of the tenant %s: %v", x.first, err)
 			}
 		})
+	}
+}
+
+// A queue that is full of requests which a ceiling delays refuses further ones of that tenant, and no others.
+func TestDelayedTenantFillsTheQueue(t *testing.T) {
+	limits := NewTenants(1, TenantLimits{Max: TenantWhole / 100}, nil)
+	capped := Class{Tenant: limits.Of([]byte("capped"))}
+	b := limitedBucket(1000*RU, Options{})
+	b.setTenants(limits)
+	b.ChargeAs(t0, capped, 500*RU)
+	for b.queue.len() < queueMax {
+		b.queue.waiters = append(b.queue.waiters, &waiter{wake: make(chan struct{}, 1), until: t0.Unix() + 49})
+	}
+	if w, err := b.Wait(t.Context(), t0, Class{}, time.Hour); w != 0 || err != nil {
+		t.Errorf("another request waits %v, %v", w, err)
+	}
+	if _, err := b.Wait(t.Context(), t0, capped, time.Hour); !errors.As(err, new(*Throttled)) {
+		t.Errorf("a further request of the tenant: %v", err)
 	}
 }
 

@@ -90,8 +90,8 @@ func newTimerClock(now time.Time) *timerClock {
 
 func (s *timerClock) at(tick time.Time) time.Time { return s.now.Add(tick.Sub(s.first)) }
 
-// Wait admits a request under server-side retry. If the bucket cannot admit the request at once, or others wait, the
-// request waits in a queue behind them, for at most limit. Wait returns the time waited. Errors, the last two with
+// Wait admits a request under server-side retry. If the bucket cannot admit the request at once, or others wait
+// that no ceiling delays, the request waits in a queue behind them, for at most limit. Wait returns the time waited. Errors, the last two with
 // the time 0: ErrRetryTimeout; *Throttled without ShardID if the queue is full; ctx.Err().
 func (b *Bucket) Wait(ctx context.Context, now time.Time, c Class, limit time.Duration) (time.Duration, error) {
 	if !b.limited.Load() {
@@ -100,7 +100,7 @@ func (b *Bucket) Wait(ctx context.Context, now time.Time, c Class, limit time.Du
 	b.mu.Lock()
 	b.roll(now)
 	wait := b.wait(now, c)
-	if wait == 0 && (b.queue.len() == 0 || b.untilCovered(now, b.tenant(c), c) == 0) {
+	if wait == 0 && (b.queue.head(b.second) == nil || b.untilCovered(now, b.tenant(c), c) == 0) {
 		b.mu.Unlock()
 		return 0, nil
 	}
