@@ -26,7 +26,8 @@ var statsUnits = [...]struct {
 	bytes float64
 }{{"KB", 1 << 10}, {"MB", 1 << 20}, {"GB", 1 << 30}, {"B", 1}, {"%", 0}}
 
-// setStatsBytes sets internalQueryStatsCacheSize, such as "4MB" or "1%"; with check it only validates the value.
+// setStatsBytes sets internalQueryStatsCacheSize, such as "4MB" or "1%", at most the memory of commands; with check it only
+// validates the value.
 // Errors: TypeMismatch (14), BadValue (2).
 func setStatsBytes(s *State, v bson.Value, check bool) error {
 	text, ok := v.Str()
@@ -47,7 +48,7 @@ func setStatsBytes(s *State, v bson.Value, check bool) error {
 			size = s.StatsMemory(n)
 		}
 		if !check {
-			s.Sampling.Bytes.Store(max(1, size))
+			s.Sampling.Bytes.Store(max(1, min(size, s.StatsMemory(100))))
 		}
 		return nil
 	}
