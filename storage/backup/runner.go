@@ -208,17 +208,21 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// lastShipMax is the maximum time of the last segment of a server that stops.
+// lastShipMax is the maximum time of the last segment or base of a server that stops.
 const lastShipMax = 5 * time.Second
 
-// shipLast writes the last segment of a server that stops, so that a follower that is promoted afterwards has everything. A failure
-// is not reported again, and delays nothing: the next start continues.
+// shipLast writes the last segment of a server that stops, so that a follower that is promoted afterwards has everything; the base, if
+// the server stops before its first one is complete. A failure is not reported again, and delays nothing: the next start continues.
 func (r *Runner) shipLast(ctx context.Context) {
-	if r.failures > 0 || r.Status().LastEnd.IsZero() {
+	if r.failures > 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastShipMax)
 	defer cancel()
+	if r.Status().LastEnd.IsZero() {
+		_, _ = r.take(ctx, r.policy.To)
+		return
+	}
 	_ = r.ship(ctx)
 }
 
@@ -274,10 +278,11 @@ func (r *Runner) step(ctx context.Context) (time.Duration, error) {
 	if errors.As(err, new(*DeposedError)) {
 		return 0, err
 	}
+	if ctx.Err() != nil {
+		return 0, err // no failure: the server stops, and shipLast continues
+	}
 	wait := min(retryEvery, every<<min(r.failures, 10))
 	r.failures++
-	if ctx.Err() == nil {
-		r.report(fmt.Sprintf("a backup failed and will be tried again in %v: moments since the last one cannot be restored until it succeeds", wait), err)
-	}
+	r.report(fmt.Sprintf("a backup failed and will be tried again in %v: moments since the last one cannot be restored until it succeeds", wait), err)
 	return wait, err
 }
