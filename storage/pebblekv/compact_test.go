@@ -82,7 +82,8 @@ func TestCompactInPieces(t *testing.T) {
 	pieces = 0
 	freed, err := s.Compact(t.Context(), all, func(bytes int64) { told += bytes; pieces++ })
 	after, _ := s.RangeBytes(t.Context(), all)
-	if err != nil || freed < 1<<20 || pieces < 5 || told < freed || int64(before)-int64(after) != freed {
+	// Compactions of Pebble's own that end meanwhile free more.
+	if err != nil || freed < 1<<20 || pieces < 5 || told < freed || int64(before)-int64(after) < freed {
 		t.Errorf("%d bytes became free in %d pieces of %d bytes, %v; %d bytes before, %d after", freed, pieces, told, err, before, after)
 	}
 	if after > keys*2/3*1100 {
