@@ -98,11 +98,15 @@ func (r *Runner) AbortReshard(ctx context.Context, id keyspace.CollectionID) err
 	return c.wait(ctx)
 }
 
-// abort aborts a Reshard, unless it is being committed or has ended already, and reports whether it did.
+// abort aborts a Reshard, unless it is being committed or has ended already, and reports whether it did. A Reshard that then
+// finds itself settled has the cause of its context.
 func (c *reshardControl) abort() bool {
-	if !c.commit() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.settled {
 		return false
 	}
+	c.settled = true
 	c.cancel(mongoerr.New(mongoerr.ReshardCollectionAborted, "the resharding operation was aborted by the user"))
 	return true
 }
